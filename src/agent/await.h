@@ -1,4 +1,4 @@
-// Linear code over a loop: begin something, run the loop until its answer is there.
+// Linear code over a loop: start an operation, run the loop until its result arrives.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace trainstep::agent {
 
-// `begin` gets the callback for the answer. When the loop is stopped without one (a signal), the error is `cancelled`; an answer that comes later is
-// nobody's.
+// `begin` gets the callback for the result. If the loop is stopped without one (by a signal), the error is `cancelled`; a result that arrives later
+// is discarded.
 template <typename T>
 Result<T> await(RunningLoop& loop, const std::function<void(std::function<void(Result<T>)>)>& begin) {
   struct Waiting {
@@ -32,9 +32,9 @@ Result<T> await(RunningLoop& loop, const std::function<void(std::function<void(R
   return std::move(*waiting->answer);
 }
 
-// Lets the loop do what is due by now – a signal may have come –, and waits for nothing.
+// Processes what is due on the loop, such as a signal, without waiting.
 inline void hear(RunningLoop& loop) {
-  loop.post([&loop] { loop.post([&loop] { loop.stop(); }); });  // between the two it looks at its descriptors and timers
+  loop.post([&loop] { loop.post([&loop] { loop.stop(); }); });  // between the two it polls its descriptors and timers
   loop.run();
 }
 

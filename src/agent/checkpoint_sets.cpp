@@ -17,7 +17,7 @@ using objectstore::Object;
 constexpr std::string_view own_folder = ".trainstep/";
 constexpr ReadLimits limits{.bytes = std::size_t{64} << 20U, .depth = 4, .nodes = 10'000'000};
 
-// Each begins with a path. None where an earlier version has written the set.
+// Each pair begins with a path. Empty if the set was written by an earlier version.
 const Json& pairs_in(const Json& set, const char* key) {
   static const Json none = Json::array();
   const auto* pairs = find(set, key);
@@ -51,7 +51,7 @@ bool is_plain(std::string_view key) { return !key.starts_with(own_folder); }
 
 std::string text_of(const CheckpointSet& set) {
   Json files = Json::array();
-  Json etags = Json::array();  // apart from the files, as what follows: versions that know of none read these
+  Json etags = Json::array();  // separate from the files, like what follows: versions without them can still read the files
   for (const auto& [path, file] : set.files) {
     files.push_back({path, file.key, file.size, file.changed});
     etags.push_back(file.etag);
@@ -88,7 +88,7 @@ std::optional<CheckpointSet> read_set(std::string_view text, std::string key) {
   return set;
 }
 
-// We write nothing twice under one key: its size says that it is whole. Its ETag says that nobody else has, a restored backup, say.
+// No key is written twice: the size shows that the object is complete. The ETag shows that it was not replaced, by a restored backup for example.
 bool is_complete(const CheckpointSet& set, const std::vector<Object>& there) {
   std::map<std::string_view, const Object*> objects;
   for (const auto& object : there) objects[object.key] = &object;
@@ -120,7 +120,7 @@ void NewestSet::read_next() {
   if (m_sets.empty()) return told(std::move(m_found));
   const auto object = std::move(m_sets.back());
   m_sets.pop_back();
-  // As a range: what is cut short on the way comes again.
+  // As a range: a response that was cut short is requested again.
   const auto all = object.size > 0 ? std::optional(objectstore::Range{0, object.size}) : std::nullopt;
   m_call = m_client.get(m_at.child(object.key), all, object.etag, [this, object](objectstore::Answer<std::string> text) {
     m_call = 0;

@@ -1,5 +1,5 @@
-// How checkpoints lie in a store: files under names of their own, and for each look that saw all of them a set that lists them, written last. What no
-// set lists does not count (docs/adr/0019-checkpoint-sets.md).
+// How checkpoints are stored: files under unique keys and, for each scan that read all of them, a set that lists them, written last. Files that no
+// set lists do not count (docs/adr/0019-checkpoint-sets.md).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,54 +16,54 @@
 
 namespace trainstep::agent {
 
-// One file as it was when it was saved.
+// The state of a file when it was saved.
 struct SavedFile {
-  std::string key;  // relative to the place of the checkpoints
+  std::string key;  // relative to the address of the checkpoints
   std::int64_t size = 0;
-  std::int64_t changed = 0;  // its time of last change, in nanoseconds
-  std::string etag{};        // of its object, as the store told it; empty: not known
+  std::int64_t changed = 0;  // modification time, in nanoseconds
+  std::string etag{};        // of its object, as reported by the store; empty: unknown
   bool operator==(const SavedFile&) const = default;
 };
 
 struct CheckpointSet {
-  std::string key;                              // its own
+  std::string key;                              // of the set itself
   std::map<std::string, SavedFile> files;       // by path
-  std::map<std::string, std::string> links;     // to one another, by path: what they say
-  std::map<std::string, std::int64_t> folders;  // by path: their times of last change, in nanoseconds
+  std::map<std::string, std::string> links;     // links within the folder, by path: their text
+  std::map<std::string, std::int64_t> folders;  // by path: modification times, in nanoseconds
   [[nodiscard]] bool is_same_state(const CheckpointSet& other) const {
     return files == other.files && links == other.links && folders == other.folders;
   }
 };
 
-// Keys, relative to the place. The set of the highest number is the newest. `writer`: one for each process that saves, so that none overwrites what
-// another has saved.
+// Keys, relative to the address of the checkpoints. The set with the highest number is the newest. `writer`: unique for each process that saves, so
+// that none overwrites what another has saved.
 std::string key_of_set(std::uint64_t number, std::string_view writer);
 std::string key_of_file(std::string_view writer, std::uint64_t count, std::string_view path);
-// 0: the key is none of a set.
+// 0: not the key of a set.
 std::uint64_t number_of_set(std::string_view key);
-// Of a set; empty: the key is none of a set.
+// The writer in the key of a set; empty: not the key of a set.
 std::string writer_of_set(std::string_view key);
-// Where all sets lie, relative to the place.
+// The prefix of all sets, relative to the address of the checkpoints.
 inline constexpr std::string_view sets_folder = ".trainstep/sets/";
-// Neither set nor file of a set: a checkpoint as versions before 0.2 have saved it, under its own path.
+// Neither a set nor a file of a set: a checkpoint under its own path, as saved by versions before 0.2.
 bool is_plain(std::string_view key);
 
 std::string text_of(const CheckpointSet& set);
-// None: it is no such text.
+// nullopt: the text is not a valid set.
 std::optional<CheckpointSet> read_set(std::string_view text, std::string key);
-// Whether all its files are there, and, as far as the store tells, are the ones that were saved.
+// Whether all its files exist and, as far as the store reports, are those that were saved.
 bool is_complete(const CheckpointSet& set, const std::vector<objectstore::Object>& there);
 
-// Looks for the newest complete set.
+// Finds the newest complete set.
 class NewestSet {
  public:
   struct Found {
-    std::vector<objectstore::Object> there;  // all that lies at the place
+    std::vector<objectstore::Object> there;  // all objects at the address
     std::optional<CheckpointSet> set;
-    std::size_t incomplete = 0;  // sets that are newer, but not all of their files are there
+    std::size_t incomplete = 0;  // newer sets of which some files are missing
   };
   using Done = std::function<void(Result<Found>)>;
-  // References must outlive it. `done`: once, from the loop; it may destroy this.
+  // References must outlive it. `done`: called once, from the loop; it may destroy this.
   NewestSet(objectstore::Client& client, objectstore::Address at, Done done);
   NewestSet(const NewestSet&) = delete;
   NewestSet& operator=(const NewestSet&) = delete;

@@ -12,16 +12,16 @@ namespace {
 using objectstore::Address;
 using objectstore::LocalFile;
 
-constexpr int most_rounds = 5;  // of one look: then the program writes faster than we read
-constexpr int restless = 4;     // looks in which a file was never at rest: then an older state of it has to do
+constexpr int most_rounds = 5;  // of one scan: beyond that, the program writes faster than we read
+constexpr int restless = 4;     // scans in which a file kept changing: then an older state of it is accepted
 
-// Each try has a key of its own: problems that differ in numbers only are the same.
+// Each attempt has its own key: problems that differ only in numbers are the same.
 std::string without_digits(std::string text) {
   std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
   return text;
 }
 
-// The folder as it was at one moment: read again until nothing has changed meanwhile.
+// The folder at one moment: read again until nothing has changed in between.
 Result<objectstore::LocalTree> snapshot(const std::string& folder) {
   constexpr int most_reads = 10;
   ASSIGN(auto tree, objectstore::read_tree(folder, objectstore::Links::kept));
@@ -30,7 +30,7 @@ Result<objectstore::LocalTree> snapshot(const std::string& folder) {
     const auto before = std::exchange(tree, std::move(again));
     if (before.files == tree.files && before.links == tree.links) break;
   }
-  std::erase_if(tree.files, [](const LocalFile& file) { return file.path == restoring_mark; });  // another pod fills the folder
+  std::erase_if(tree.files, [](const LocalFile& file) { return file.path == restoring_mark; });  // exists while another pod fills the folder
   return tree;
 }
 
@@ -64,12 +64,12 @@ void CheckpointSync::look() {
   m_problem.clear();
   m_changed.clear();
   if (m_loaded) return begin_round();
-  // No folder: nothing was saved yet.
+  // No folder: nothing has been saved yet.
   if (const auto tree = objectstore::read_tree(m_checkpoints.path); !tree && tree.error().kind == ErrorKind::not_found) return end_look();
   load();
 }
 
-// What earlier attempts have saved: of that only what has changed since must travel, and what no set lists any more goes.
+// Loads what earlier attempts have saved: only what has changed since must be sent, and what no set lists any more is removed.
 void CheckpointSync::load() {
   auto at = Address::parse(m_checkpoints.to.uri);
   if (!at) return fail(at.error().message);
@@ -91,7 +91,7 @@ void CheckpointSync::load() {
 bool CheckpointSync::is_saved(const LocalFile& file) const {
   const auto found = m_saved.find(file.path);
   const auto status = m_touched.find(file.path);
-  const bool replaced = status != m_touched.end() && status->second != file.touched;  // by a file with the older one's time, as cp -p does
+  const bool replaced = status != m_touched.end() && status->second != file.touched;  // by a file with the same modification time, as cp -p does
   return found != m_saved.end() && found->second.size == file.size && found->second.changed == file.changed && !replaced;
 }
 
@@ -112,7 +112,7 @@ void CheckpointSync::begin_round() {
   m_left.clear();
   for (const auto& file : m_seen.files)
     if (!is_saved(file)) m_left.push_back(file);
-  // Small ones first: what points to a large one is read before it changes again.
+  // Small files first: a file that points to a large one is read before it changes again.
   std::ranges::sort(m_left, [](const LocalFile& a, const LocalFile& b) { return std::pair(a.size, a.path) > std::pair(b.size, b.path); });
   next();
 }
@@ -130,7 +130,7 @@ void CheckpointSync::next() {
 }
 
 void CheckpointSync::sent(const LocalFile& file, const Result<void>& result) {
-  m_there.insert(m_key);  // perhaps, whatever the answer was
+  m_there.insert(m_key);  // possibly there, whatever the response was
   for (const auto& [path, state] : m_transfer->settled()) {
     m_saved[path] = {m_key, state.size, state.changed, state.etag};
     m_touched[path] = state.touched;
@@ -141,12 +141,12 @@ void CheckpointSync::sent(const LocalFile& file, const Result<void>& result) {
     if (as_seen)
       m_problem = result.error().message;
     else
-      m_changed.insert(file.path);  // or it has gone
+      m_changed.insert(file.path);  // or it was removed
   }
   m_timer = m_loop.after(Duration(0), [this] { next(); });
 }
 
-// None: not all of the files could be read in the state in which they were seen.
+// nullopt: not all files could be read in the state in which they were seen.
 std::optional<CheckpointSet> CheckpointSync::whole_set() const {
   CheckpointSet set{key_of_set(m_number + 1, m_writer), {}, m_seen.links, m_seen.folders};
   for (const auto& file : m_seen.files) {
@@ -161,7 +161,7 @@ std::optional<CheckpointSet> CheckpointSync::whole_set() const {
 
 void CheckpointSync::end_round() {
   auto set = whole_set();
-  // An empty folder is no state to go on from: the last one stays.
+  // An empty folder is not a state to resume from: the last set stays.
   if (set && (set->files.empty() || set->is_same_state(m_set))) return clean_up();
   if (set) return write_set(std::move(*set));
   if (!m_problem.empty()) return fail(m_problem);
@@ -185,7 +185,7 @@ void CheckpointSync::write_set(CheckpointSet set) {
                 [this, id, set](const objectstore::Answer<objectstore::Object>& answer) {
                   m_calls.erase(*id);
                   m_there.insert(set.key);
-                  ++m_number;  // perhaps it is there, whatever the answer was
+                  ++m_number;  // possibly there, whatever the response was
                   if (!answer) return fail(answer.error().error.message);
                   m_set = set;
                   for (const auto& file : m_seen.files)
@@ -196,7 +196,7 @@ void CheckpointSync::write_set(CheckpointSet set) {
   m_calls.insert(*id);
 }
 
-// What the last set does not list: older states, what the program has removed, what a killed attempt has left.
+// Removes what the last set does not list: older states, what the program has removed, what a killed attempt has left.
 void CheckpointSync::clean_up() {
   if (m_set.files.empty()) return end_look();
   m_saved = m_set.files;
@@ -214,8 +214,7 @@ void CheckpointSync::clean_up() {
   });
 }
 
-// Where the node of a pod is cut off, and the pod runs on, the one that has taken its place goes on from what this one has saved, and names it in
-// sets of its own.
+// If the node of a pod is cut off and the pod runs on, its successor resumes from what this one has saved, and lists it in its own sets.
 void CheckpointSync::unless_shared(const std::function<void()>& then) {
   if (m_shared) return end_look();
   m_listing = std::make_unique<objectstore::Listing>(m_stores.of(m_checkpoints.to), m_at.child(sets_folder.substr(0, sets_folder.size() - 1)),
@@ -231,13 +230,13 @@ void CheckpointSync::unless_shared(const std::function<void()>& then) {
                                                      });
 }
 
-// States of files that will be in no set: while none is complete, they would become more and more.
+// Removes states of files that no set will list: as long as no set is complete, they would accumulate.
 void CheckpointSync::remove_superseded() {
   std::set<std::string> wanted;
   for (const auto* files : {&m_set.files, &m_saved})
     for (const auto& [path, file] : *files) wanted.insert(file.key);
   auto ours = key_of_file(m_writer, 0, "");
-  ours.pop_back();  // of any count
+  ours.pop_back();  // for any count
   const auto superseded = [wanted, ours](const std::string& key) { return key.starts_with(ours) && !wanted.contains(key); };
   std::vector<Address> rest;
   for (const auto& key : m_there)
@@ -258,7 +257,7 @@ void CheckpointSync::remove(std::vector<Address> rest, const std::function<void(
   });
 }
 
-// Of attempts that were killed. A store that does not answer now is asked again at the next looks.
+// Aborts uploads of killed attempts. If the store does not answer now, this is retried at the next scans.
 void CheckpointSync::give_up_uploads() {
   constexpr int most_tries = 3;
   if (m_uploads_tries == most_tries) return end_look();
@@ -281,7 +280,7 @@ void CheckpointSync::fail(const std::string& what) {
   end_look();
 }
 
-// The same problem is told once, until there is another or none.
+// A problem is reported once, until it changes or is gone.
 void CheckpointSync::end_look() {
   if (m_problem.empty() && !m_told.empty()) m_tell("checkpoints: saving works again");
   if (!m_problem.empty() && without_digits(m_problem) != without_digits(m_told)) m_tell(fmt::format("checkpoints: {}", m_problem));
@@ -301,8 +300,8 @@ void CheckpointSync::finish(Duration limit) {
   m_loop.cancel(m_timer);
   for (const auto call : std::exchange(m_calls, {})) m_stores.of(m_checkpoints.to).cancel(call);
   m_newest.reset();
-  if (m_transfer) m_there.insert(m_key);  // it may have arrived, and is in no set
-  m_transfer.reset();                     // what was under way may have been overtaken
+  if (m_transfer) m_there.insert(m_key);  // it may have arrived, and no set lists it
+  m_transfer.reset();                     // what was being sent may be outdated
   m_listing.reset();
   m_removal.reset();
   m_uploads.reset();

@@ -39,7 +39,7 @@ objectstore::SyncPlan plan_of(const NewestSet::Found& found) {
   }
   std::map<std::string_view, const objectstore::Object*> objects;
   for (const auto& object : found.there) objects[object.key] = &object;
-  // By their paths it is known what folders there are, and that all of them stay below ours.
+  // From the paths plan_download() determines which folders there are, and that all of them stay below ours.
   std::vector<objectstore::Object> by_path;
   for (const auto& [path, file] : found.set->files) by_path.push_back({path, file.size, ""});
   auto plan = plan_download(by_path, {}, {});
@@ -51,7 +51,7 @@ objectstore::SyncPlan plan_of(const NewestSet::Found& found) {
   return plan;
 }
 
-// In the place of another link, or of nothing.
+// Creates a link where there is another link, or nothing.
 bool make_link(const fs::path& at, const std::string& target) {
   std::error_code failed;
   fs::create_directories(at.parent_path(), failed);
@@ -60,7 +60,7 @@ bool make_link(const fs::path& at, const std::string& target) {
   return !failed;
 }
 
-// Programs may choose by it which checkpoint is the newest.
+// Programs may use it to choose the newest checkpoint.
 void set_time(const fs::path& file, std::int64_t changed) {
   constexpr std::int64_t second = 1'000'000'000;
   const timespec time{static_cast<time_t>(changed / second), static_cast<long>(changed % second)};
@@ -68,7 +68,7 @@ void set_time(const fs::path& file, std::int64_t changed) {
   ::utimensat(AT_FDCWD, file.c_str(), times, AT_SYMLINK_NOFOLLOW);
 }
 
-// Where the set has a folder, nothing is written to where a link leads.
+// Where the set has a folder, removes links, so that nothing is written to their targets.
 void make_way(const fs::path& folder, const objectstore::SyncPlan& plan, const CheckpointSet& set) {
   std::error_code ignored;
   const auto look = [&](const std::string& path) {
@@ -78,7 +78,7 @@ void make_way(const fs::path& folder, const objectstore::SyncPlan& plan, const C
   for (const auto& [path, changed] : set.folders) look(path);
 }
 
-// What the files are not. Making links changes the times of folders: these come last.
+// Restores everything except the contents of files. Creating links changes the times of folders, so those come last.
 void finish(const fs::path& folder, const objectstore::SyncPlan& plan, const CheckpointSet& set, const Tell& tell) {
   for (const auto& item : plan.items) set_time(folder / item.file.path, item.file.changed);
   for (const auto& [path, target] : set.links) {
@@ -94,11 +94,12 @@ bool holds_files(const fs::path& folder) {
   return tree && std::ranges::any_of(tree->files, [](const auto& file) { return file.path != restoring_mark; });
 }
 
-// The folder while it is being filled, by whoever has the lock of the mark in it.
+// The folder while it is being filled by the process that has locked the mark in it.
 class Filling {
  public:
   enum class Begun { by_us, by_another, outlived };
-  // Waits for another pod that fills it. outlived: what lies there on a volume that outlives pods is newer than what was sent of it, or the same.
+  // Waits for another pod that is filling it. outlived: the contents are on a volume that outlives pods, and are newer than what was sent from it, or
+  // the same.
   Result<Begun> begin(RunningLoop& loop, const fs::path& folder) {
     std::error_code failed;
     fs::create_directories(folder, failed);
@@ -160,7 +161,7 @@ Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, con
       const auto ended = [done](const Result<void>& result) { done(result ? Result<std::monostate>(std::monostate()) : result.error()); };
       transfer = objectstore::download(client, plan, checkpoints.path, from, {nullptr, ended}, stores.limits());
     });
-    // Another pod has saved a newer set meanwhile, and removed this one.
+    // Another pod has saved a newer set meanwhile and removed this one.
     const bool overtaken = !fetched && (fetched.error().kind == ErrorKind::not_found || fetched.error().kind == ErrorKind::conflict);
     if (overtaken && tries < most_tries) continue;
     if (!fetched) return fetched.error();

@@ -24,7 +24,7 @@ std::uint64_t random_seed() {
   return std::uint64_t{device()} << 32U | device();
 }
 
-// The story in real life: the process's own environment and signals, the program as a child.
+// The agent's sequence (story.h) in a real pod: with the process's own environment and signals, and the program as a child.
 PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
   auto environment = process::own_environment();
   const bool primary = is_primary(options.role, environment);
@@ -50,7 +50,7 @@ PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
   return work(task, primary, options.scratch, with);
 }
 
-// What tells the step: the pod's termination message, or, of a rank, a file that the launcher asks for.
+// Reports to the step: in the pod's termination message or, for a rank, in a file that the launcher fetches.
 void leave(const PodReport& report, const ExecOptions& options) {
   const bool rank = options.role == Role::rank;
   if (rank && !report.primary) return;
@@ -64,7 +64,8 @@ void leave(const PodReport& report, const ExecOptions& options) {
 
 int exec(const plan::Task& task, const ExecOptions& options) {
   process::become_subreaper();
-  // For good: what comes between two things that listen waits for the second; and a signal that nobody handles is lost for a pod's first process.
+  // Permanently: a signal that arrives between two handlers waits for the second; and a pod's first process would lose a signal that it does not
+  // handle.
   const auto stops = process::stop_signals();
   ::sigprocmask(SIG_BLOCK, &stops, nullptr);
   const auto report = options.role == Role::launcher ? launch(task, options) : work_in_pod(task, options);

@@ -1,4 +1,4 @@
-// The agent in a training pod: stage in → run the program → stage out → tell the step (docs/data.md).
+// The agent in a training pod: stage in → run the program → stage out → report to the step (docs/data.md).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,18 +15,18 @@ namespace trainstep::agent {
 struct ExecOptions {
   Role role = Role::primary;
   std::string scratch;            // a folder of this pod that outlives its containers; empty: none
-  std::vector<std::string> argv;  // the program; empty: there is none, what is to be staged is staged
+  std::vector<std::string> argv;  // the program; empty: there is none, only stage
   std::string termination_log = "/dev/termination-log";
-  int guard = -1;  // readable when nobody ends what we have started if we are killed (process/guard.h); -1: that is never so
+  int guard = -1;  // readable once nothing would end our processes if we were killed (process/guard.h); -1: never
 };
 
-// → the exit code: the program's; or, when it is not the program that failed, that of the class (README.md, Exit codes).
+// Returns the exit code: the program's or, if something else failed, that of the verdict class (README.md, Exit codes).
 int exec(const plan::Task& task, const ExecOptions& options);
 
-// Prints the report that a rank has left in `scratch`, or nothing where none has; 1: it cannot be read.
+// Prints the report that a rank has left in `scratch`, or nothing if there is none. Returns 1 if it cannot be read.
 int print_report(const std::string& scratch);
 
-// Puts this very program to `target`, for the pod's other containers. Errors: denied, internal.
+// Copies this program to `target`, for the pod's other containers. Errors: denied, internal.
 Result<void> install(const std::filesystem::path& target);
 
 }  // namespace trainstep::agent

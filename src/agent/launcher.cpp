@@ -18,7 +18,7 @@ namespace {
 using result::PodReport;
 using result::VerdictClass;
 
-constexpr auto hostfile = "/etc/mpi/hostfile";  // of the operators
+constexpr auto hostfile = "/etc/mpi/hostfile";  // set up by the operators
 constexpr std::size_t largest_hostfile = std::size_t{4} << 20U;
 
 RankReport report_of_rank_0(PollLoop& loop, const process::Variables& environment, const ExecOptions& options, const std::string& attempt,
@@ -43,7 +43,7 @@ PodReport failed(VerdictClass verdict_class, int exit_code, std::string message)
   return report;
 }
 
-// What a cloud's webhook has given to the pod's service account. No keys: what is forwarded can be seen by others.
+// What a cloud's webhook sets for the pod's service account. No keys: others can see what is forwarded.
 constexpr std::array identity{"AWS_ROLE_ARN",
                               "AWS_WEB_IDENTITY_TOKEN_FILE",
                               "AWS_ROLE_SESSION_NAME",
@@ -91,7 +91,7 @@ PodReport launch(const plan::Task& task, const ExecOptions& options) {
     const auto verdict = result::from_error({ErrorKind::internal, ""});
     return failed(verdict.verdict_class, result::exit_code(verdict), fmt::format("cannot stop processes left running by mpirun: {}", end->survivors));
   }
-  // Where mpirun has failed a host may be gone, and its exit code says enough.
+  // If mpirun has failed, a host may be gone, and the exit code is sufficient.
   const auto found = report_of_rank_0(loop, environment, options, task.attempt, end->succeeded() && !task.outputs.empty());
   const bool agents_failure = found.report && found.report->verdict_class != VerdictClass::succeeded;
   if (!end->succeeded()) return agents_failure ? *found.report : failed(VerdictClass::user, end->code, "");

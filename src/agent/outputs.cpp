@@ -25,20 +25,20 @@ constexpr std::size_t largest_value = std::size_t{16} << 20U;
 
 spec::Output declared(const plan::TaskOutput& output) { return {output.name, output.type, output.declared}; }
 
-// The folder of an output, or a link of that name to where it is written on a claim.
+// Creates the folder of an output, or a link with that name to where the output is written on a claim.
 Result<void> make_folder(const plan::TaskOutput& output, const Pending& pending) {
   const auto folder = fs::path(output.path).parent_path();
   const auto on_claim = pending.find(output.name);
   if (on_claim == pending.end()) return make_directories(folder);
   TRY(make_directories(folder.parent_path()));
   std::error_code failed;
-  if (fs::is_symlink(folder, failed)) return {};  // of an earlier attempt in this pod
+  if (fs::is_symlink(folder, failed)) return {};  // created by an earlier attempt in this pod
   fs::create_directory_symlink(on_claim->second.path().parent_path(), folder, failed);
   if (failed) return file_error("link", folder, failed.value());
   return {};
 }
 
-// The pod goes: what links lead to is delivered. What the output itself lies in is not.
+// The pod is temporary: targets of links are delivered, too, except those in the folder of the output itself.
 Vanishes vanishing_for(const plan::TaskOutput& output) {
   std::error_code unknown;
   const auto at = fs::canonical(fs::path(output.path).parent_path(), unknown);
@@ -63,7 +63,7 @@ Result<result::ReportedOutput> artifact(const plan::TaskOutput& output, const Js
     const auto place = spec::named_place(text);
     const bool complete = place.fault.empty();
     if (!place.address || place.text == output.path || (!complete && elsewhere) || (before.written() && !(stays && complete))) continue;
-    found.uri = place.text;  // one that is not complete, too: the step says so
+    found.uri = place.text;  // even an incomplete one: the step reports that
     elsewhere = complete;
   }
   const bool written = before.written();
@@ -95,7 +95,7 @@ Result<result::ReportedOutput> value(const plan::TaskOutput& output, const Json&
   return found;
 }
 
-// What cannot be read now is nothing that could be delivered.
+// What cannot be read now could not be delivered.
 std::vector<objectstore::LocalFile> files_at(const std::string& path) {
   auto tree = objectstore::read_tree(path);
   return tree ? std::move(tree->files) : std::vector<objectstore::LocalFile>();
@@ -126,7 +126,7 @@ Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vec
       std::erase_if(tree->left_out, [](const std::string& what) { return what.find(": a link that ") == std::string::npos; });
       if (!tree->left_out.empty()) told.push_back(fmt::format("{}: delivered as they are: {}", output.name, fmt::join(tree->left_out, "; ")));
     }
-    ASSIGN(const auto aside, found->second.commit([](const fs::path&) { return true; }, go_on));  // others of the claim may go, too
+    ASSIGN(const auto aside, found->second.commit([](const fs::path&) { return true; }, go_on));  // other files on the claim may go, too
     if (aside)
       told.push_back(fmt::format("{}: the previous contents of {} are kept as {}", output.name, found->second.target().string(), aside->string()));
     if (!found->second.unremoved().empty())

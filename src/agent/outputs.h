@@ -1,4 +1,4 @@
-// What the program left at the paths of its task's outputs.
+// What the program has written to the paths of its task's outputs.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,40 +16,41 @@
 
 namespace trainstep::agent {
 
-// Makes the folders that the program may expect, those of `pending` as links that lead to where it is written, and removes values of an earlier
-// attempt in this pod. Returns what stood at each output's path before. Errors: denied, internal.
+// Creates the folders that the program may expect, those of `pending` as links to where they are written, and removes values of an earlier attempt in
+// this pod. Returns what existed at each output's path before. Errors: denied, internal.
 using PathSnapshots = std::map<std::string, PathSnapshot>;  // by output name
 using Pending = std::map<std::string, PendingOutput>;       // by output name
 Result<PathSnapshots> prepare_outputs(const plan::Task& task, const Pending& pending);
 
-// Of the primary, what is to appear on a claim: it is written beside its place there until commit_outputs(). Errors: conflict (another pod writes to
-// one of them), denied, internal. What this job has put there before is taken back (PendingOutput): it is not known to be whole.
+// For the primary: opens the outputs that are to appear on a claim. They are written next to their path there until commit_outputs(). Errors:
+// conflict (another pod writes to one of them), denied, internal. What this job has put there before is taken back (PendingOutput): it is not known
+// to be complete.
 Result<Pending> open_outputs(const plan::Task& task);
-// What this job has put on a claim, and was not taken back, for people; empty: nothing.
+// Describes what this job has put on a claim and was not taken back; empty: nothing.
 std::string what_stays(const plan::Task& task, const plan::TaskOutput& output);
-// Those of `outputs` that are present, signed by the job's attempt. → what people should know, a sentence each. Errors: denied, internal, that of
-// `go_on`, which is asked as long as links' targets are copied.
+// Moves those of `outputs` that are present to their paths, signed with the job's attempt. Returns messages, one sentence each. Errors: denied,
+// internal, that of `go_on`, which is called while link targets are copied.
 Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vector<result::ReportedOutput>& outputs, const GoOn& go_on = {});
 
-// What the outputs are now: when the program has ended well, but others that come from it live. Asked when they have ended. Error (input): an output
-// has changed meanwhile.
+// The outputs as they are now: take the snapshots when the program has succeeded while other processes that it started are still running, and check
+// them once those have ended. Error (input): an output has changed meanwhile.
 PathSnapshots footprints_at_end(const plan::Task& task);
 Result<void> check_unchanged(const PathSnapshots& at_end, const std::string& outlived);
-// Error (input): an output is among the files that processes had open for writing as they were killed; it may hold half of a change.
+// Error (input): an output is among the files that processes had open for writing when they were killed; it may contain an incomplete change.
 Result<void> check_not_held(const plan::Task& task, const std::vector<std::string>& held);
 
-// The files of those artifacts that are to be brought somewhere, links followed, by output name: when the program has ended, exactly these are what
-// is to be delivered. Error (conflict): they are others by now.
+// The files of artifacts that are to be delivered, links followed, by output name: exactly those that exist when the program has ended. Error
+// (conflict): they have changed since.
 using Trees = std::map<std::string, std::vector<objectstore::LocalFile>>;
 Trees trees_at_end(const plan::Task& task);
 Result<void> check_trees(const plan::Task& task, const Trees& at_end);
 
-// An artifact is present when a regular file with content was written, or the program has named an address. Errors (input): a value that was not
-// written or does not fit its type, an executor output that is no JSON.
+// An artifact is present if a non-empty regular file was written, or if the program has named an address. Errors (input): a value that was not
+// written or does not fit its type, an executor output that is not JSON.
 Result<std::vector<result::ReportedOutput>> read_outputs(const plan::Task& task, const PathSnapshots& before);
 
-// The curves of TensorBoard logs among those that are present, as this container's program has written them since `began`, when there was `before`.
-// → what people should know, a sentence each.
+// Reads the curves of TensorBoard logs among the outputs that are present, as this container's program has written them since `began`, when `before`
+// was taken. Returns messages, one sentence each.
 std::vector<std::string> read_logs(const plan::Task& task, const PathSnapshots& before, Time began, std::vector<result::ReportedOutput>& outputs);
 
 }  // namespace trainstep::agent

@@ -21,7 +21,7 @@ Result<T> asked(RunningLoop& loop, const std::function<Client::CallId(Client::Do
   });
 }
 
-// Not worth an error, nor much time.
+// Clean-up: worth neither an error nor much time.
 Result<std::monostate> tidied(RunningLoop& loop, Client& client, const std::function<Client::CallId(Client::Done<std::monostate>)>& call) {
   constexpr Duration patience{10'000};
   Client::CallId id = 0;
@@ -46,7 +46,7 @@ Result<void> probe_record(RunningLoop& loop, Client& client, Address address, co
   return {};
 }
 
-// What a store cannot do, and what fails for another reason than rights, says nothing of a delivery's own requests.
+// What a store does not support, and failures for other reasons than permissions, say nothing about a delivery's own requests.
 Result<void> probe_upload(RunningLoop& loop, Client& client, const Address& address) {
   const auto upload = asked<std::string>(loop, [&](auto done) { return client.begin_upload(address, std::move(done)); });
   if (!upload) return upload.error().kind == ErrorKind::denied || upload.error().kind == ErrorKind::cancelled ? upload.error() : Result<void>();
@@ -55,7 +55,7 @@ Result<void> probe_upload(RunningLoop& loop, Client& client, const Address& addr
   return {};
 }
 
-// A file or a folder: that is known when the program has written it, and rights may be given for either.
+// The output may be a file or a folder: that is only known once the program has written it, and permissions may be granted for either.
 Result<void> probe_output(RunningLoop& loop, Client& client, const Address& address, bool is_own) {
   const auto folder = address.key.empty() ? "" : address.key + '/';
   TRY(asked<objectstore::ListPage>(loop, [&](auto done) { return client.list(address.bucket, folder, "", std::move(done)); }));

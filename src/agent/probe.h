@@ -1,4 +1,4 @@
-// Whether the outputs can be delivered, asked before the training: who may not write is to know it before hours have been spent.
+// Checks before the training whether the outputs can be delivered: a missing write permission must show before hours have been spent.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace trainstep::agent {
 
-// Where the record is to lie, an empty object comes and goes; that it stays is told, and no error. Each output's place in a store is listed, as its
-// delivery does, and an upload is begun and given up there: that takes the right to write (s3:PutObject), and no object appears.
+// Creates an empty object next to the record and removes it; if it cannot be removed, that is reported, but not an error. Lists each output's address
+// in a store, as its delivery does, and starts and aborts an upload there: this requires write permission (s3:PutObject), and no object appears.
 // Errors: denied, unavailable, input, internal.
 Result<void> probe(RunningLoop& loop, staging::Stores& stores, const plan::Task& task, const std::function<void(const std::string& line)>& tell);
 

@@ -20,8 +20,8 @@ namespace trainstep::agent {
 namespace {
 
 constexpr int signal_base = 128;
-constexpr Duration time_limit{60'000};  // for a command of ours
-constexpr Duration rest_limit{2'000};   // how long others may outlive the program
+constexpr Duration time_limit{60'000};  // for our own commands
+constexpr Duration rest_limit{2'000};   // how long other processes may outlive the program
 constexpr Duration rest_pause{20};
 constexpr Duration kill_limit{5'000};
 
@@ -33,7 +33,7 @@ sigset_t forwarded_signals() {
   return set;
 }
 
-// It may be waiting to be buried.
+// True even if it has not been reaped yet.
 bool has_ended(pid_t pid) {
   siginfo_t info{};
   return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
@@ -45,17 +45,17 @@ std::string working_folder() {
   return gone ? "/" : folder.string();
 }
 
-// The last line that is not empty.
+// The last non-empty line.
 std::optional<std::string> last_line(std::string_view lines) {
   for (auto all = split(lines, '\n'); !all.empty(); all.pop_back())
     if (const auto line = trim(all.back()); !line.empty()) return std::string(line);
   return std::nullopt;
 }
 
-// Those that live of what the program has left.
+// The living processes that the program has left.
 std::vector<process::Process> rest(const process::Reaper& reaper) { return process::alive_descendants(reaper.claimed()); }
 
-// Runs the loop until nothing is left, or the time is over, or somebody stops it.
+// Runs the loop until none is left, the time limit has passed, or the loop is stopped.
 void await_rest(PollLoop& loop, const process::Reaper& reaper) {
   const auto until = loop.now() + rest_limit;
   std::optional<Loop::TimerId> timer;
@@ -86,7 +86,7 @@ Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& a
   bool ended = false;
   int stopped = 0;
   const auto stops = process::stop_signals();
-  // Before the program is there, so that no signal falls between the two.
+  // Installed before the program starts, so that no signal is lost in between.
   const process::Signals signals(loop, forwarded_signals(), [&](int signal) {
     if (pid > 0 && stopped == 0 && sigismember(&stops, signal) == 1 && !has_ended(pid)) stopped = signal;
     if (pid > 0) ::kill(-pid, signal);
@@ -124,7 +124,7 @@ Result<std::string> output_of(PollLoop& loop, const std::vector<std::string>& ar
   std::string text;
   std::string last_error;
   bool too_slow = false;
-  int left = 3;  // its end, and that of both its streams
+  int left = 3;  // its exit, and the end of both its streams
   int code = 0;
   const auto one_less = [&] {
     if (--left == 0) loop.stop();
@@ -144,7 +144,7 @@ Result<std::string> output_of(PollLoop& loop, const std::vector<std::string>& ar
   });
   loop.run();
   loop.cancel(timer);
-  if (left > 0) ::kill(-child.pid, SIGKILL);  // somebody has stopped the loop
+  if (left > 0) ::kill(-child.pid, SIGKILL);  // the loop was stopped by something else
   if (left > 0) return Error{ErrorKind::cancelled, "stopped by a signal"};
   if (too_slow) return Error{ErrorKind::unavailable, fmt::format("no answer from {} within {}", argv.front(), describe(time_limit))};
   if (code != 0) return Error{ErrorKind::unavailable, last_error.empty() ? fmt::format("{} exited with code {}", argv.front(), code) : last_error};

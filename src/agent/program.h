@@ -1,4 +1,4 @@
-// The user's program as the agent's child: its own standard streams, all signals that it may want, its own exit code.
+// The user's program as the agent's child: it has its own standard streams, gets all signals that it may handle, and has its own exit code.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,28 +13,29 @@
 namespace trainstep::agent {
 
 struct ProgramEnd {
-  int code = 0;                     // 128 + signal where a signal ended it, or it left with 0 because of one
-  std::string outlived{};           // the processes that it had left running when it ended, for people; empty: none
-  bool killed_any = false;          // of these: they did not end by themselves
-  std::vector<std::string> held{};  // files that those had open for writing as they were killed
+  int code = 0;                     // 128 + signal if a signal ended it, or if it exited with 0 because of one
+  std::string outlived{};           // the processes that were still running when it ended, for messages; empty: none
+  bool killed_any = false;          // of these: some did not end by themselves
+  std::vector<std::string> held{};  // files that those had open for writing when they were killed
   std::string survivors{};          // of these: those that could not be killed
-  int left_at = 0;                  // the signal (SIGTERM, SIGINT, SIGHUP) that was passed on to it before it ended with 0; 0: none
+  int left_at = 0;                  // the signal (SIGTERM, SIGINT, SIGHUP) that was forwarded to it before it exited with 0; 0: none
   [[nodiscard]] bool succeeded() const { return code == 0; }
 };
-// Called when the program has ended well, but what it left running has not.
+// Called if the program has succeeded, but processes that it started are still running.
 using Outlived = std::function<void()>;
 
-// When `guard` is readable this process ends, and before it what it has started: nobody else would do that if it were killed, too. -1: there is none.
+// Once `guard` is readable, ends the processes that this process has started, then this process itself: nothing else would do that if it were killed,
+// too. -1: there is no guard.
 void end_with_guard(PollLoop& loop, int guard);
 
-// Runs it to its end, and ends what it leaves behind: after a good end two seconds later, else at once; a signal ends the wait. This process must be
-// a subreaper; orphans are buried meanwhile. SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGCONT that come here go on to its process
-// group. Who saves what there is at a SIGTERM and then ends with 0, as programs do that may be evicted, has not trained to the end: that is no good
-// end. Errors: as process::spawn().
+// Runs it to its end, then ends the processes that it leaves running: two seconds later if it succeeded, otherwise at once; a signal ends that wait.
+// This process must be a subreaper; orphans are reaped meanwhile. SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGCONT are forwarded to its
+// process group. A program that saves its state on SIGTERM and then exits with 0, as programs that may be evicted do, has not completed its training:
+// that does not count as success. Errors: as process::spawn().
 Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment,
                                const Outlived& outlived = {});
 
-// Runs a short command of ours and returns what it prints. Errors: as process::spawn(); cancelled: the loop was stopped meanwhile; unavailable: it
+// Runs a short command of our own and returns its output. Errors: as process::spawn(); cancelled: the loop was stopped meanwhile; unavailable: it
 // failed (with the last line of its stderr), took longer than a minute, or printed more than `limit` bytes.
 Result<std::string> output_of(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment, std::size_t limit);
 

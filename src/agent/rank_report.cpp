@@ -22,10 +22,10 @@ std::vector<std::string> command_for(const RankReportQuery& query, const std::st
   return words;
 }
 
-// None: rank 0 of this attempt has not run there. Errors (unavailable): the host cannot be asked.
+// nullopt: rank 0 of this attempt has not run there. Errors (unavailable): the host cannot be asked.
 Result<std::optional<result::PodReport>> ask(PollLoop& loop, const RankReportQuery& query, const std::string& host) {
   ASSIGN(auto text, output_of(loop, command_for(query, host), query.environment, largest_report));
-  std::erase(text, '\n');  // a report is one line; a long one has been cut into several
+  std::erase(text, '\n');  // a report is one line; a long one has been split into several
   if (trim(text).empty()) return std::optional<result::PodReport>();
   auto report = result::read_pod_report(trim(text));
   if (!report) return Error{ErrorKind::unavailable, "its answer is not a report"};

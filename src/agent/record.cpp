@@ -35,7 +35,7 @@ Result<std::string> read_text(RunningLoop& loop, staging::Stores& stores, const 
   });
 }
 
-// Whether an output is at its place: on a claim what this job has put there, in a store anything. Who may not look believes it.
+// Whether an output is in its place: on a claim what this job has put there, in a store any object. If reading is denied, it is assumed to be there.
 Result<bool> lies_at(RunningLoop& loop, staging::Stores& stores, const plan::Task& task, const plan::TaskOutput& output) {
   const auto nothing = [](const Error& error) { return error.kind == ErrorKind::not_found; };
   if (!output.to.in_store()) {
@@ -58,7 +58,7 @@ Result<bool> lies_at(RunningLoop& loop, staging::Stores& stores, const plan::Tas
   return nothing(page.error()) ? Result<bool>(false) : Result<bool>(page.error());
 }
 
-// It was there when the record was written; somebody may have removed it since.
+// It was there when the record was written; it may have been removed since.
 Result<bool> is_there(RunningLoop& loop, staging::Stores& stores, const plan::Task& task, const result::PodReport& report) {
   for (const auto& output : task.outputs) {
     const auto told = std::ranges::find(report.outputs, output.name, &result::ReportedOutput::name);

@@ -1,4 +1,4 @@
-// The record of a finished training: written last, when everything else is where it belongs. Who starts again and finds it has nothing left to do.
+// The record of a finished training: written last, when everything else is in place. A restarted agent that finds it has nothing left to do.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace trainstep::agent {
 
-// None: there is no record of this attempt of the job, or nothing lies any more where it has delivered an output. Keys that may not read count as
-// none. Errors: unavailable, input.
+// nullopt: there is no record of this attempt of the job, or an output that it has delivered is no longer there. Credentials without read permission
+// find no record. Errors: unavailable, input.
 Result<std::optional<result::PodReport>> find_record(RunningLoop& loop, staging::Stores& stores, const plan::Task& task);
 
 // Errors: denied, unavailable, input, internal.

@@ -28,13 +28,13 @@ constexpr std::size_t largest_report = std::size_t{32} << 20U;
 
 fs::path report_file(const std::string& scratch) { return fs::path(scratch) / "report.json"; }
 
-// Whoever reads the pod's log is the node's business: while nobody does, the agent has signals to hear and uploads to end.
+// The reader of the pod's log belongs to the node: while it does not read, the agent must still handle signals and finish uploads.
 log::Writer& lines() {
   static log::Writer writer(STDERR_FILENO);
   return writer;
 }
 
-// Without what the container's variables hold in secret, which a store may quote.
+// Redacts secrets in the container's variables, which a store may quote.
 std::string clean(std::string_view text) {
   std::vector<std::string> variables;
   for (const auto& [name, value] : process::own_environment()) variables.push_back(fmt::format("{}={}", name, value));
@@ -46,8 +46,7 @@ result::PodReport clean(result::PodReport report) {
   return report;
 }
 
-// The containers of a pod share 12 KiB (kubelet, MaxPodTerminationMessageLogLength): a message that would have had its place there must not lose it
-// for curves.
+// The containers of a pod share 12 KiB (kubelet, MaxPodTerminationMessageLogLength): curves must not displace a message that would otherwise fit.
 void shorten_curves(result::PodReport& report) {
   constexpr std::size_t limit = 1024;
   if (std::ranges::all_of(report.outputs, [](const auto& output) { return output.curves.empty(); }) || to_text(report).size() <= limit) return;
@@ -58,7 +57,8 @@ void shorten_curves(result::PodReport& report) {
   }
 }
 
-// Values that are too large for a message stand in the record, where there is one. The kubelet would cut it off, and what is cut off is no report.
+// Values that are too large for a message are in the record, if there is one. The kubelet would truncate the message, and what is truncated is not a
+// valid report.
 std::string message_of(result::PodReport report) {
   constexpr auto limit = result::longest_termination_message;
   shorten_curves(report);
@@ -83,7 +83,7 @@ std::string message_of(result::PodReport report) {
 }  // namespace
 
 void tell(const std::string& line) {
-  if (lines().waiting() > log::Writer::full) return;  // nobody has read for hours
+  if (lines().waiting() > log::Writer::full) return;  // nothing has been read for hours
   lines().text() += fmt::format("trainstep: {}\n", printable(clean(line)));
   lines().commit();
 }

@@ -1,4 +1,4 @@
-// How the agent tells: people by lines on stderr, the step by its report.
+// The agent's messages for people, as lines on stderr, and its report to the step.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,16 +12,17 @@ namespace trainstep::agent {
 
 // "trainstep: …" on stderr.
 void tell(const std::string& line);
-// Until what was told is written: before somebody else writes there. Not longer than a reader takes who reads.
+// Waits until all lines are written, before another process writes there; not longer than a reader that reads needs.
 void await_told();
 
-// Into the termination message, if there is one. A program that has failed by itself leaves it to its log's last lines, which the kubelet puts there.
+// Writes the termination message, if the container has one. If the program itself has failed, it is left to the kubelet, which puts the last lines of
+// the log there.
 void tell_kubelet(const result::PodReport& report, const std::string& termination_log);
 
-// The same of an error before there was a task.
+// The same for an error that occurs before there is a task.
 void tell_error(const Error& error, const std::string& termination_log);
 
-// In the pod's scratch folder, for print_report().
+// Writes it to the pod's scratch folder, for print_report().
 void leave_report(const result::PodReport& report, const std::string& scratch);
 
 }  // namespace trainstep::agent

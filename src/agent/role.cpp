@@ -43,13 +43,13 @@ Result<Role> role_of(std::string_view word) {
   return found->second;
 }
 
-// Of what has the role, only an Indexed Job's pods have the variable.
+// Among pods with this role, only those of an Indexed Job have the variable.
 std::string index_of(Role role, const process::Variables& environment) {
   return std::string(role == Role::indexed ? value_of(environment, job_index) : std::string_view());
 }
 
 bool is_primary(Role role, const process::Variables& environment) {
-  if (role == Role::rank) return rank_in(environment) == "0";  // one that is not known delivers nothing, and the launcher tells
+  if (role == Role::rank) return rank_in(environment) == "0";  // with an unknown rank it delivers nothing, and the launcher reports that
   if (role != Role::indexed) return role == Role::primary;
   const auto index = value_of(environment, job_index);
   return (index.empty() ? number_behind(value_of(environment, "HOSTNAME")) : index) == "0";

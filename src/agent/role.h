@@ -1,4 +1,4 @@
-// What a pod, or a rank in it, is among those of its job.
+// The role of a pod, or of a rank in it, in its job.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,21 +10,20 @@
 
 namespace trainstep::agent {
 
-// What this process is among the job's.
 enum class Role {
-  primary,   // its outputs are those of the job
-  replica,   // one of the others: its outputs are nobody's
-  indexed,   // the primary if it is the first of its type: JOB_COMPLETION_INDEX or the host's name tell
-  rank,      // a process that mpirun has started: rank 0 is the primary, its pod is not the one that tells the step
-  launcher,  // mpirun's pod: brings nothing, fetches rank 0's report when mpirun has ended
+  primary,   // its outputs are the job's
+  replica,   // any other: its outputs are not used
+  indexed,   // the primary if it is the first of its type, by JOB_COMPLETION_INDEX or the host name
+  rank,      // a process started by mpirun: rank 0 is the primary, but its pod does not report to the step
+  launcher,  // mpirun's pod: delivers nothing, fetches rank 0's report when mpirun has ended
 };
 // Error: usage.
 Result<Role> role_of(std::string_view word);
 
-// The index of a replica of an Indexed Job, whose replicas share nothing; empty: the job's replicas work together. `environment`: its own.
+// The index of a replica of an Indexed Job, whose replicas share nothing; empty: the job's replicas work together. `environment`: the replica's own.
 std::string index_of(Role role, const process::Variables& environment);
 
-// Whether the job's outputs are this process's. `environment`: its own.
+// Whether the job's outputs are those of this process. `environment`: its own.
 bool is_primary(Role role, const process::Variables& environment);
 
 }  // namespace trainstep::agent

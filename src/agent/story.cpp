@@ -23,7 +23,7 @@ namespace {
 using result::PodReport;
 using result::VerdictClass;
 
-// Of replicas that share nothing each has a place of its own, beside the primary's, which cleans up below its own.
+// Each of the replicas that share nothing has its own address, next to the primary's, which removes everything else below its own.
 plan::TaskCheckpoints checkpoints_of(const plan::Task& task, bool primary, const std::string& index) {
   auto checkpoints = task.checkpoints;
   if (!primary && !index.empty()) checkpoints.to.uri += '-' + index;
@@ -77,11 +77,11 @@ class Story {
   Story(const Story&) = delete;
   Story& operator=(const Story&) = delete;
   ~Story() { m_loop.cancel(m_hurry); }
-  // The program, if there is one, has ended well.
+  // The program, if there is one, has succeeded.
   [[nodiscard]] bool trained() const { return m_trained; }
 
  private:
-  // A pod that was replaced may take some time to end.
+  // Retries on a conflict: a pod that was replaced may take some time to end.
   Result<void> open_claims() {
     constexpr Duration patience{300'000}, pause{2'000};
     Deadline limit(m_loop);
@@ -98,14 +98,14 @@ class Story {
     }
   }
 
-  // Whoever wants to stop us then has no program to stop.
+  // Handles stop signals while there is no program to forward them to.
   Result<std::optional<PathSnapshots>> until_stopped(const std::function<Result<std::optional<PathSnapshots>>()>& work) {
     constexpr Duration soon{100};
     int received = 0;
     Loop::TimerId timer = 0;
     const std::function<void()> stop = [&] {
       m_loop.stop();
-      timer = m_loop.after(soon, stop);  // an answer may have come with the signal: what is awaited next ends, too
+      timer = m_loop.after(soon, stop);  // a result may have arrived with the signal: end the next wait, too
     };
     const auto listening = m_with.signals([&](int signal) {
       if (std::exchange(received, signal) == 0) stop();
@@ -116,9 +116,9 @@ class Story {
     return Error{ErrorKind::cancelled, fmt::format("stopped by {} before the program started", result::signal_name(received))};
   }
 
-  // Up to the program's beginning. None: all is done already.
+  // Everything up to the start of the program. nullopt: nothing is left to do.
   Result<std::optional<PathSnapshots>> prepare(PodReport& report) {
-    std::optional<PodReport> finished;  // of the primary: that says nothing of those that share nothing with it
+    std::optional<PodReport> finished;  // the primary's: says nothing about replicas that share nothing with it
     if (!m_alone || m_primary) {
       ASSIGN(finished, find_record(m_loop, *m_stores, m_task));
     }
@@ -140,9 +140,9 @@ class Story {
 
   Result<void> fetch(PodReport& report) {
     if (m_task.inputs.empty()) return {};
-    Turn turn(m_scratch, to_text(plan::to_json(m_task)));  // of the ranks of one pod, one fetches
+    Turn turn(m_scratch, to_text(plan::to_json(m_task)));  // one of the ranks of a pod fetches for all
     TRY(turn.take(m_loop));
-    // A program that was started again finds its inputs as they were, whatever the one before it has done to them.
+    // A restarted program finds its inputs as they were, whatever its predecessor has done to them.
     const bool there = turn.is_done() && turn.is_in_use();
     m_in_use = turn.use();
     if (there) return {};
@@ -166,7 +166,7 @@ class Story {
     return end;
   }
 
-  // Of the ranks of one pod, one brings them back. A container that was killed meanwhile has left some of them.
+  // One of the ranks of a pod restores for all. A container that was killed meanwhile has left only some of the checkpoints.
   Result<void> restore() {
     Turn turn(m_scratch, "checkpoints of " + m_task.attempt);
     TRY(turn.take(m_loop));
@@ -186,12 +186,12 @@ class Story {
     return {};
   }
 
-  // When the program has ended, whoever lives on.
+  // Call when the program has ended, even if other processes are still running.
   void look_at_outputs() {
     if (m_primary && !m_at_end) m_at_end = trees_at_end(m_task);
   }
 
-  // What is told to be absent does not go; what is told to be there does, or the delivery fails.
+  // An output that is reported as absent is not sent; one that is reported as present is sent, or the delivery fails.
   static bool goes(const plan::TaskOutput& output, const PathSnapshots& before, const PodReport& report) {
     const auto told = std::ranges::find(report.outputs, output.name, &result::ReportedOutput::name);
     const bool written = told != report.outputs.end() && told->present && told->uri.empty();
@@ -247,7 +247,7 @@ class Story {
     return {};
   }
 
-  // Of a training that nobody learns of nothing is to stay where others look.
+  // If nobody learns of a training, none of its outputs may stay where others see them.
   void take_back(std::vector<plan::TaskOutput> sent) {
     if (!m_pending.empty()) {
       m_pending.clear();
@@ -275,16 +275,16 @@ class Story {
             .at_end = *m_at_end};
   }
 
-  // In characters that a header and an address take.
+  // In characters valid in a header and in an address.
   [[nodiscard]] std::string mark() const { return http::percent_encoded(m_task.job + '.' + m_task.attempt); }
 
-  // Below it all is the job's.
+  // Everything below it is the job's.
   [[nodiscard]] std::string own_folder() const {
     const auto& record = m_task.record;
     return record.in_store() ? record.uri.substr(0, record.uri.rfind('/')) : std::string();
   }
 
-  // What is in a store already may go here.
+  // Local files of outputs that are already in a store may disappear.
   [[nodiscard]] Trees claims_only(Trees trees) const {
     std::erase_if(trees, [this](const auto& tree) { return !m_pending.contains(tree.first); });
     return trees;
@@ -300,31 +300,31 @@ class Story {
     return {};
   }
 
-  // Without it the training counts as lost. What a claim refuses, it refuses again.
+  // Without the record the training counts as lost. What a claim rejects once, it will reject again.
   Result<void> keep_record(const PodReport& report, const Deadline& limit, const bool& stopped) {
     constexpr Duration pause{10'000};
     while (true) {
       auto written = write_record(m_loop, *m_stores, m_task, report);
-      if (!written && written.error().kind == ErrorKind::input) written.error().kind = ErrorKind::internal;  // no program has done it
+      if (!written && written.error().kind == ErrorKind::input) written.error().kind = ErrorKind::internal;  // not caused by the program
       if (written || limit.passed() || stopped || !m_task.record.in_store()) return written;
       m_with.tell(fmt::format("record of the finished training: {}; trying again in {}", written.error().message, trainstep::describe(pause)));
       TRY(await<std::monostate>(m_loop, [&](const auto& done) { m_loop.after(pause, [done] { done(std::monostate()); }); }));
     }
   }
 
-  static constexpr Duration last_try{5'000};  // of the record, when somebody wants to end us
+  static constexpr Duration last_try{5'000};  // for the record, once we are asked to stop
 
   const plan::Task& m_task;
   bool m_primary;
-  bool m_alone;  // the primary, or one that shares nothing with it: it keeps its checkpoints
+  bool m_alone;  // the primary, or one that shares nothing with it: it saves its own checkpoints
   plan::TaskCheckpoints m_checkpoints;
   const std::string& m_scratch;
   const Context& m_with;
   RunningLoop& m_loop;
-  Time m_began;  // when the outputs were looked at before the program
+  Time m_began;  // when the outputs were read before the program started
   bool m_trained = false;
   std::optional<Trees> m_at_end;
-  Fd m_in_use;  // the inputs
+  Fd m_in_use;  // marks the inputs as in use
   Loop::TimerId m_hurry = 0;
   Pending m_pending;
   std::unique_ptr<staging::Stores> m_stores;

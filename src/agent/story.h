@@ -1,4 +1,4 @@
-// What the agent does, one thing after another, on any loop and over any transport: fetch → run the program → deliver → write the record.
+// The agent's sequence, on any loop and over any transport: fetch → run the program → deliver → write the record.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,22 +17,22 @@
 
 namespace trainstep::agent {
 
-// Whom it works with: in a pod exec() puts them together, in the simulator the world does.
+// What the sequence depends on: exec() provides it in a pod, the simulated world in the simulator.
 struct Context {
   RunningLoop& loop;
   http::Transport& transport;
-  std::map<std::string, std::string> environment;                  // where the keys are that no file holds
-  std::uint64_t seed = 0;                                          // of the jitter
-  std::function<void(const std::string& line)> tell;               // for people
-  std::string index{};                                             // of a replica that shares nothing with the others; else empty
-  std::function<Result<ProgramEnd>(const Outlived&)> run_program;  // to its end, the loop runs meanwhile; empty: there is none. As run_program()
+  std::map<std::string, std::string> environment;                  // where credentials are that are not in files
+  std::uint64_t seed = 0;                                          // for jitter
+  std::function<void(const std::string& line)> tell;               // messages for people
+  std::string index{};                                             // of a replica that shares nothing with the others; otherwise empty
+  std::function<Result<ProgramEnd>(const Outlived&)> run_program;  // to its end, running the loop; empty: there is none. As run_program()
   using Stopped = std::function<void(int signal)>;
-  std::function<std::shared_ptr<void>(Stopped)> signals;  // those that want to end us, as long as what it returns lives
+  std::function<std::shared_ptr<void>(Stopped)> signals;  // handles signals that ask us to stop, as long as the returned object lives
   objectstore::TransferLimits limits{};
 };
 
-// `scratch`: as in ExecOptions. → what is to be told: the program's end or, when it is not the program that failed, what did, with the exit code of
-// its class.
+// `scratch`: as in ExecOptions. Returns what is to be reported: the end of the program or, if something else failed, that error, with the exit code
+// of its class.
 result::PodReport work(const plan::Task& task, bool primary, const std::string& scratch, const Context& context);
 
 }  // namespace trainstep::agent

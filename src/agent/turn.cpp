@@ -23,7 +23,7 @@ Turn::Turn(const std::string& scratch, const std::string& what) {
   m_users = Fd(::open((m_mark + ".users").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, for_all));
 }
 
-// Without a lock each fetches for itself, into the same files, which appear whole.
+// Without a lock each process fetches for itself, into the same files, which appear only when complete.
 Result<void> Turn::take(RunningLoop& loop) const {
   constexpr Duration pause{50};
   while (m_lock && ::flock(m_lock.get(), LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR))

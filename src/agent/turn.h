@@ -1,4 +1,4 @@
-// Of several processes of one pod that want the same data, one fetches them and the others wait.
+// Makes one of several processes of a pod fetch data that all of them need, while the others wait.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,19 +12,19 @@ namespace trainstep::agent {
 
 class Turn {
  public:
-  // `scratch`: a folder of the pod; empty: there are no others. `what`: other data are another turn.
+  // `scratch`: a folder of the pod; empty: there are no other processes. `what`: identifies the data.
   Turn(const std::string& scratch, const std::string& what);
-  // Waits for it; the loop runs meanwhile. Error: cancelled, as await().
+  // Waits for the lock; the loop runs meanwhile. Error: cancelled, as await().
   [[nodiscard]] Result<void> take(RunningLoop& loop) const;
-  // Whether it will be known who was here before.
+  // Whether later processes can see the state of this one.
   [[nodiscard]] bool is_kept() const { return !m_mark.empty(); }
-  // Somebody has fetched all of it already, perhaps in a container that was here before.
+  // Whether the data are complete, possibly fetched in an earlier container.
   [[nodiscard]] bool is_done() const;
   // Errors: denied, internal.
   [[nodiscard]] Result<void> done() const;
-  // Somebody who was here before lives, and uses the data: they are not to be fetched anew below him. Where nobody knows, it is so.
+  // Whether an earlier process is still running and uses the data: they must not be fetched again while it does. True if unknown.
   [[nodiscard]] bool is_in_use() const;
-  // From now on it is in use for others, as long as the result is kept. It goes with this process, however that ends.
+  // Marks the data as in use for others, as long as the result is kept. The mark ends with this process, however that ends.
   [[nodiscard]] Fd use();
 
  private:

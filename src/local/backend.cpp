@@ -40,13 +40,13 @@ constexpr Duration sweep_limit{2'000};
 struct Member {
   GangMember info;
   Place place;
-  std::vector<std::string> argv;  // of the program; empty: mpirun, or setup
+  std::vector<std::string> argv;  // of the program; empty for mpirun and setup
   std::string devices;
   std::unique_ptr<process::Task> task;
-  std::string late_failure{};  // how it ended after the primary's success, if not well
+  std::string late_failure{};  // how it ended after the primary's success, if it failed
 };
 
-// One that mpirun starts.
+// A rank that mpirun starts.
 bool is_rank(const GangMember& info) { return info.output_only && !info.type.empty(); }
 
 follow::Termination termination_of(int wait_status) {
@@ -138,7 +138,7 @@ class LocalBackend::Impl {
   }
 
  private:
-  // Nothing of ours runs once this object is gone.
+  // Runs the task from the loop, unless this object has been destroyed by then.
   void later(std::function<void()> task) {
     m_loop.post([alive = std::weak_ptr(m_alive), task = std::move(task)] {
       if (!alive.expired()) task();
@@ -188,7 +188,7 @@ class LocalBackend::Impl {
   PollLoop& m_loop;
   const plan::Plan& m_plan;
   LocalOptions m_options;
-  std::vector<pid_t> m_strangers;  // children that were there before us
+  std::vector<pid_t> m_strangers;  // children that existed before us
   process::Reaper m_reaper;
   std::optional<RunFolder> m_folder;
   Scratch m_scratch;
@@ -196,7 +196,7 @@ class LocalBackend::Impl {
   Unfinished m_unfinished;
   Pressure m_pressure = Pressure::none;
   std::vector<Member> m_members;
-  bool m_wrapped_mpi = false;  // mpirun is ours, the program does not start it itself
+  bool m_wrapped_mpi = false;  // we start mpirun; the program does not start it itself
   HostEnvironment m_surroundings;
   Ports m_ports;
   RunOutputs m_outputs;
@@ -240,7 +240,7 @@ Result<void> LocalBackend::Impl::check_inputs() {
   return {};
 }
 
-// Once the run has begun: whoever has taken it away, no input is wrong.
+// For a run that has begun: if its folder was moved or removed, that is not an input error.
 Result<void> LocalBackend::Impl::check_folder() const {
   if (auto kept = m_folder->check_kept(); !kept) return internal_error(std::move(kept.error().message));
   return {};
@@ -249,21 +249,21 @@ Result<void> LocalBackend::Impl::check_folder() const {
 Result<void> LocalBackend::Impl::set_up_member(Member& member, const GpuDivision& gpus) {
   ASSIGN(member.place, place_of(m_plan, m_options.run_dir, member.info));
   if (member.info.primary) TRY(m_outputs.open(member.place));
-  for (const auto& output : m_plan.binding.outputs)  // the primary comes before those beside it
+  for (const auto& output : m_plan.binding.outputs)  // the primary comes before the others in its pod
     if (is_at_step_path(m_plan, member.info, output))
       member.place.placement.outputs.at(output.name) = primary().place.placement.outputs.at(output.name);
   TRY(make_folders(member.place));
   TRY(remove_outputs_of_earlier_runs(member));
   for (const auto& share : gpus.shares)
     if (share.type == member.info.type && share.index == member.info.index) member.devices = share.devices;
-  if (m_wrapped_mpi && !member.info.output_only) return {};  // mpirun's own words are known when mpirun is
+  if (m_wrapped_mpi && !member.info.output_only) return {};  // mpirun's command line depends on its flavour, not yet known
   ASSIGN(auto words, job_types::program_words(m_plan, member.place.placement));
   if (const auto own = job_types::find(m_plan.job_type).local_words) words = own(m_plan, std::move(words));
   member.argv = job_types::texts(words);
   return {};
 }
 
-// In a run's folder that is used again: the program finds nothing at first, as at the places that the step names.
+// In a run folder that is used again: the program finds no outputs at first, as at the step's paths.
 Result<void> LocalBackend::Impl::remove_outputs_of_earlier_runs(const Member& member) {
   for (const auto& output : m_plan.binding.outputs)
     if (!is_at_step_path(m_plan, member.info, output)) TRY(remove_tree(member.place.placement.outputs.at(output.name)));
@@ -327,7 +327,7 @@ void LocalBackend::Impl::watch_rest(follow::MemberIndex index) {
   member.task->on_rest(writes_outputs(member) ? outlived : process::Task::Told(), killed);
 }
 
-// Variables stand in them: whoever is killed, they go with the temporary folder. `folder`: where there is none.
+// The files contain the program's variables: even if we are killed, they are removed with the temporary folder. `folder`: used if there is none.
 MpiFiles LocalBackend::Impl::files_of_ranks(const fs::path& folder, int ranks) const {
   return mpi_files(m_options.scratch.empty() ? folder : m_options.scratch / "ranks", ranks);
 }
@@ -360,12 +360,12 @@ void LocalBackend::Impl::member_ended(follow::MemberIndex index, int wait_status
     m_outputs.ended_well();
   else if (!ending.succeeded() && m_outputs.has_ended())
     member.late_failure = result::describe(result::FirstFailure{member.info.name, ending.exit_code, ending.signal, "", {}});
-  if (!ending.succeeded())  // maybe for that reason
+  if (!ending.succeeded())  // possibly because the folder is gone
     if (auto kept = check_folder(); !kept) fail(std::move(kept.error()));
   emit(follow::MemberEnded{index, ending});
 }
 
-// Nobody writes any more, and nobody has written who was not awaited to the end.
+// Checks that no process still writes, and that none has written that was not waited for.
 Result<void> LocalBackend::Impl::check_settled() {
   for (const auto& member : m_members)
     if (member.task) m_survivors = describe(process::alive_descendants(m_strangers));
@@ -405,7 +405,7 @@ Result<std::vector<run::OutputFound>> LocalBackend::Impl::collect() {
   return outputs;
 }
 
-// What other replicas have written to an output of which only the primary's is taken: shards of a model, say.
+// Reports what other replicas have written to an output of which only the primary's copy is delivered: shards of a model, for example.
 void LocalBackend::Impl::tell_undelivered(const run::OutputFound& output) {
   std::vector<std::string> writers;
   for (const auto& [info, place, argv, devices, task, failure] : m_members) {
@@ -420,7 +420,7 @@ void LocalBackend::Impl::tell_undelivered(const run::OutputFound& output) {
   emit(follow::Told{fmt::format("{}: only the output of {} is delivered; {}{}", output.name, primary().info.name, join(writers, ", "), more), true});
 }
 
-// Nobody writes there any more: who still lives is of no member.
+// Nothing writes there any more: processes that are still alive belong to no member.
 Result<void> LocalBackend::Impl::remove_temporary() {
   process::end_descendants(sweep_limit, m_reaper.claimed());
   return m_scratch.remove();

@@ -1,4 +1,4 @@
-// The backend without a cluster: replicas as processes of this machine.
+// The backend without a cluster: replicas are processes on this machine.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,21 +17,21 @@
 namespace trainstep::local {
 
 struct LocalOptions {
-  std::filesystem::path run_dir;                                // the run's own place; is made
-  std::filesystem::path scratch{};                              // make_scratch() of scratch.h: goes with the run; empty: one is made
-  std::string python;                                           // interpreter: path or name; empty: python3 as the PATH has it
-  process::Variables environment = process::own_environment();  // what the replicas inherit from
-  std::optional<std::vector<std::string>> gpus;                 // CUDA ids of the machine; absent: looked up (gpus.h)
+  std::filesystem::path run_dir;                                // the run's folder; created
+  std::filesystem::path scratch{};                              // make_scratch() of scratch.h: removed with the run; empty: one is created
+  std::string python;                                           // interpreter: path or name; empty: python3 from the PATH
+  process::Variables environment = process::own_environment();  // inherited by the replicas
+  std::optional<std::vector<std::string>> gpus;                 // CUDA ids of the machine; nullopt: detected (gpus.h)
 };
 
-// Members are numbered as gang() (gang.h) numbers them. Below run_dir: `<member>/` is the working directory of each, with private outputs in
-// `<member>/outputs/`; the primary's outputs go to the step's paths, when commit() is called, unmapped ones to `outputs/<name>`. The image is not
-// used.
+// Members are numbered as in gang() (gang.h). Below run_dir, `<member>/` is the working directory of each member, with its private outputs in
+// `<member>/outputs/`; the primary's outputs are moved to the step's paths by commit(), those without a path are in `outputs/<name>`. The image is
+// not used.
 //
-// Events never come from within prepare(), start() or stop(), only from the loop. MemberOutput of "setup" may come before Prepared. A member that
-// cannot be started is BackendFailed. After MemberEnded no process of that member is alive and no line of it is outstanding. The object may not be
-// destroyed from within the sink; its destructor kills whatever runs.
-// One per process at a time (it owns SIGCHLD).
+// Events are emitted only from the loop, never from within prepare(), start() or stop(). MemberOutput of "setup" may precede Prepared. A member that
+// cannot be started results in BackendFailed. After MemberEnded no process of that member is alive, and all its output has been emitted. Do not
+// destroy the object from within the sink; its destructor kills all running processes.
+// Only one per process at a time (it owns SIGCHLD).
 class LocalBackend : public run::Backend {
  public:
   LocalBackend(PollLoop& loop, const plan::Plan& plan, LocalOptions options);
@@ -39,7 +39,7 @@ class LocalBackend : public run::Backend {
   LocalBackend(const LocalBackend&) = delete;
   LocalBackend& operator=(const LocalBackend&) = delete;
 
-  // Makes folders and command lines, divides GPUs, looks for mpirun, installs missing Python packages once.
+  // Creates folders and command lines, divides the GPUs, looks for mpirun, and installs missing Python packages once.
   // BackendFailed (input): a command that is not on this machine, too few GPUs, no mpirun, packages that cannot be installed.
   void prepare(Sink sink) override;
   void start(const follow::StartMember& order) override;
@@ -48,13 +48,15 @@ class LocalBackend : public run::Backend {
   void on_unfinished(Unfinished call) override;
   Result<std::vector<run::OutputFound>> collect() override;
   Result<std::vector<std::string>> commit() override;
-  // Before commit(): asked while what is delivered is copied, and before the first output is put to its place. Its error is commit()'s.
+  // Call before commit(). `go_on` is called while outputs are copied, and before the first output is moved to its path. If it fails, commit() fails
+  // with its error.
   void ask_before_delivery(GoOn go_on) { m_go_on = std::move(go_on); }
 
-  // Where outputs lie that were written but never committed, a sentence for each.
+  // Where outputs are that were written but never committed, one sentence each.
   [[nodiscard]] std::vector<std::string> left_behind() const;
 
-  // Removes the run's temporary folder when all is done, so that it can be told what stays; else the destructor does. Errors: those of remove_tree().
+  // Removes the run's temporary folder at the end, so that what remains can be reported; otherwise the destructor removes it. Errors: those of
+  // remove_tree().
   Result<void> remove_temporary();
 
   [[nodiscard]] std::vector<std::string> member_names() const;

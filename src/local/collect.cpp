@@ -33,7 +33,7 @@ Result<void> read_artifact(run::OutputFound& found, const spec::Output& output, 
   found.metrics = spec::holds_metrics(output);
   auto returned = spec::returned_artifact(executor_output, found.name);
   found.metadata = std::move(returned.metadata);
-  const bool delivered = before.written() && !found.step_path.empty();  // to where the step wants it
+  const bool delivered = before.written() && !found.step_path.empty();  // to the step's path
   for (const auto& text : returned.places) {
     const auto place = spec::named_place(text);
     if (place.text == found.path || delivered) continue;

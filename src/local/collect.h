@@ -1,4 +1,4 @@
-// What the program left: values from its files and from the executor output of KFP v2, artifacts where they lie.
+// Collects what the program has written: values from its files and from the KFP v2 executor output, artifacts from their paths.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,27 +14,28 @@
 
 namespace trainstep::local {
 
-// By output name: what was there before the run, or before an attempt.
+// By output name: what existed before the run, or before an attempt.
 using PathSnapshots = std::map<std::string, PathSnapshot>;
 PathSnapshots footprints_of(const Place& place, const Vanishes& vanishes = {});
 
-// Values that an earlier attempt of this run left would be taken for results of the next: they are removed, unless they were there before the run.
+// Removes values of an earlier attempt of this run, unless they existed before the run: they would be taken for results of the next attempt.
 // Artifacts stay: a program may resume from what it has saved.
 void remove_stale_values(const plan::Plan& plan, const Place& place, const PathSnapshots& before);
 
-// What the outputs are when the program's first process has ended well: who was left running by it, or ends badly after it, may not have written any
-// more. Taken then, asked when `others`, a sentence's part, have ended. Error (input): an output has changed.
+// The outputs as they are once the program's first process has succeeded: processes that it left running, or that fail later, must not write any
+// more. Take the snapshots then, and check them once `others`, part of a sentence, have ended. Error (input): an output has changed.
 PathSnapshots footprints_at_end(const Place& place, const Vanishes& vanishes);
 Result<void> check_unchanged(const PathSnapshots& at_end, const std::string& others);
 
-// In the program's order. A value comes from the executor output if it stands there, else from its own file, read as its declared type
-// (docs/design/kfp.md, Output values); NaN and infinities are values of a number. An artifact is present when a regular file with content was
-// written since `before`, when there is one where the program says that it lies, or that is a complete address (spec/named_place.h), or when the
-// program set metadata for it (docs/design/kfp.md, Executor output); then `earlier` tells that there is no file of this run. `before`: as the
-// attempt began that has succeeded. Errors (input): a declared value that was not written or does not fit; an executor output that is no JSON.
+// In the program's order. A value is taken from the executor output if it is there, otherwise from its own file, and parsed as its declared type
+// (docs/design/kfp.md, Output values); NaN and infinities are valid numbers. An artifact is present if a non-empty regular file was written since
+// `before`, if there is one at the place that the program names, or that place is a complete address (spec/named_place.h), or if the program set
+// metadata for it (docs/design/kfp.md, Executor output); in the last case `earlier` means that there is no file of this run. `before`: taken at the
+// start of the successful attempt. Errors (input): a declared value that was not written or does not fit its type; an executor output that is not
+// JSON.
 Result<std::vector<run::OutputFound>> collect_outputs(const plan::Plan& plan, const Place& place, const PathSnapshots& before);
 
-// For people: "3 files (12 MiB)", of all that are not empty at a path or below it; empty: there are none.
+// For messages: "3 files (12 MiB)", counting the non-empty files at or below a path; "" if there are none.
 std::string describe_files(const std::filesystem::path& path);
 
 }  // namespace trainstep::local

@@ -23,7 +23,7 @@ void set_default(Variables& variables, std::string_view name, const std::string&
 
 int training_processes(const plan::Plan& plan) { return static_cast<int>(std::ranges::count_if(gang(plan), &GangMember::trains)); }
 
-// What torchrun would tell each of them (torch.distributed.run): RANK counts processes, not pods.
+// As torchrun sets them for each process (torch.distributed.run): RANK counts processes, not pods.
 void add_own_ranks(Variables& variables, const plan::Plan& plan, const GangMember& member) {
   const int processes = processes_per_replica(plan);
   if (processes == 1) return;

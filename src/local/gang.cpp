@@ -29,7 +29,7 @@ void add_replicas(std::vector<GangMember>& members, const plan::Plan& plan, cons
                          .trains = replicas.trains});
 }
 
-// mpirun starts the ranks; the first of them, not mpirun, has the training's log and outputs.
+// mpirun starts the ranks; the training's log and outputs are those of rank 0, not of mpirun.
 void add_launched(std::vector<GangMember>& members, const plan::Plan& plan) {
   const bool wrapped = ranks_are_launched(plan);
   for (auto replicas : job_types::find(plan.job_type).replicas(plan)) {

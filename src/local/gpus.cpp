@@ -26,7 +26,7 @@ std::string gpu_count(std::size_t count) { return fmt::format("{} GPU{}", count,
 std::vector<std::string> machine_gpus(const process::Variables& environment) {
   std::vector<std::string> gpus;
   if (const auto* visible = process::find_variable(environment, "CUDA_VISIBLE_DEVICES")) {
-    // CUDA itself stops at the first entry that is none.
+    // CUDA itself stops at the first invalid entry.
     for (const auto entry : split(*visible, ',')) {
       const auto id = trim(entry);
       if (id.empty() || id.starts_with('-')) break;
@@ -63,7 +63,7 @@ Result<GpuDivision> divide_gpus(const plan::Plan& plan, const std::vector<std::s
     share.devices = join(std::vector<std::string>(first, first + share.wanted), ",");
     next += static_cast<std::size_t>(share.wanted);
   }
-  // A launcher gives its own devices to the ranks that it starts.
+  // A launcher passes its own devices on to the ranks that it starts.
   if (job_types::find(plan.job_type).traits.launches_ranks)
     for (auto& share : division.shares) share.devices = join({gpus.begin(), gpus.begin() + static_cast<std::ptrdiff_t>(wanted)}, ",");
   return division;

@@ -1,4 +1,4 @@
-// The machine's GPUs, divided among the gang by CUDA_VISIBLE_DEVICES.
+// Divides the machine's GPUs among the gang with CUDA_VISIBLE_DEVICES.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace trainstep::local {
 
-// The ids that CUDA_VISIBLE_DEVICES of `environment` allows, else one for each /dev/nvidia<number>.
+// The ids in CUDA_VISIBLE_DEVICES of `environment` if it is set, otherwise one for each /dev/nvidia<number>.
 std::vector<std::string> machine_gpus(const process::Variables& environment);
 
-// One replica and the GPUs it wants.
+// One replica and the GPUs it requests.
 struct GpuShare {
   std::string type;
   int index = 0;
@@ -23,13 +23,13 @@ struct GpuShare {
 };
 
 struct GpuDivision {
-  std::vector<GpuShare> shares;  // the replicas in their order
-  std::string warning;           // a sentence; empty: all is as asked
+  std::vector<GpuShare> shares;  // in the order of the replicas
+  std::string warning;           // a sentence; empty: everything as requested
 };
 
-// Each replica gets its own GPUs, in their order. MPI: the ranks of all workers are on this one host, where a rank's local number counts through all
-// of them, so each replica sees the GPUs of all. Without any GPU training goes on by CPU, with a warning; GPUs that nobody asked for stay unseen, as
-// in a cluster. Error (input): there are GPUs, but fewer than wanted.
+// Each replica gets its own GPUs, in order. MPI: the ranks of all workers are on this one host, and their local rank counts across all workers, so
+// each replica sees the GPUs of all. Without any GPU the training runs on CPUs, with a warning; GPUs that are not requested stay invisible, as in a
+// cluster. Error (input): there are GPUs, but fewer than requested.
 Result<GpuDivision> divide_gpus(const plan::Plan& plan, const std::vector<std::string>& gpus);
 
 }  // namespace trainstep::local

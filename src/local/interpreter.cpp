@@ -37,7 +37,7 @@ std::optional<fs::path> find_absolute(const std::string& name, const process::Va
 
 Result<Interpreter> set_up_interpreter(const fs::path& run_dir, const std::string& python, const process::Variables& own) {
   Interpreter interpreter{run_dir / "bin", {}};
-  TRY(remove_tree(interpreter.tools));  // an earlier run may have had another interpreter, or a link is there
+  TRY(remove_tree(interpreter.tools));  // an earlier run may have used another interpreter, or this may be a link
   TRY(make_directories(interpreter.tools));
   if (python.empty()) {
     const auto python3 = find_absolute("python3", own);

@@ -17,7 +17,7 @@ bool names(const std::vector<std::string>& arguments, std::string_view word) {
   return std::any_of(arguments.begin(), arguments.end(), [&](const auto& argument) { return argument.find(word) != std::string::npos; });
 }
 
-// What a batch system says of its allocation, whose slots and other nodes are not meant here, and another mpirun of itself.
+// Variables of a batch system's allocation, whose slots and other nodes must not be used here, and those of an enclosing mpirun.
 bool is_of_an_allocation(std::string_view name) {
   constexpr std::array<std::string_view, 8> prefixes{"SLURM_",       "PBS_",          "LSB_",           "PE_HOSTFILE",
                                                      "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_MCA_orte_", "PRTE_MCA_"};
@@ -27,7 +27,7 @@ bool is_of_an_allocation(std::string_view name) {
          std::ranges::any_of(prefixes, [&](auto prefix) { return name.starts_with(prefix); });
 }
 
-// Ranks that share a machine with others, and have threads of their own, must not be tied to one core each.
+// Ranks share the machine and have threads of their own: they must not be bound to one core each.
 void add_open_mpi(std::vector<std::string>& words, const plan::Plan& plan, const MpiFiles& files, bool crowded) {
   words.insert(words.end(), {"--hostfile", files.hostfile.string()});
   if (!names(plan.distribution.mpirun_arguments, "bind-to")) words.insert(words.end(), {"--bind-to", "none"});
@@ -64,7 +64,7 @@ std::string dispatcher_text(const std::filesystem::path& folder) {
 std::string rank_script_text(const RankCommand& rank, const std::filesystem::path& out, const std::filesystem::path& err) {
   std::string text = fmt::format("cd {} || exit 126\nexec </dev/null >{} 2>{}\n", shell_quoted(rank.folder.string()), shell_quoted(out.string()),
                                  shell_quoted(err.string()));
-  text += "exec env";  // which takes names that are none to a shell
+  text += "exec env";  // env also accepts names that are invalid in a shell
   for (const auto& [name, value] : rank.variables) text += " " + shell_quoted(fmt::format("{}={}", name, value));
   return text + " " + shell_quoted(rank.argv) + "\n";
 }
@@ -88,7 +88,7 @@ void adapt_launcher_environment(process::Variables& variables, const MpiFiles& f
     if (value == hostfile_in_cluster) value = files.hostfile.string();
   for (const auto* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"})
     process::set_variable(variables, name, "1");
-  // Open MPI counts slots, not cores: told of as many slots as ranks, it would let them spin against each other.
+  // Open MPI counts slots, not cores: with as many slots as ranks it would let idle ranks busy-wait for each other.
   if (ranks > cores) process::set_variable(variables, "OMPI_MCA_mpi_yield_when_idle", "1");
 }
 

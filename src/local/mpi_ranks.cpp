@@ -20,11 +20,11 @@ Result<Fd> make_fifo(const std::filesystem::path& path) {
     return input_error(fmt::format("cannot make the FIFO {}: {}; choose a TMPDIR on a local file system", path.string(), std::strerror(errno)));
   Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!fd) return internal_error(fmt::format("cannot open the FIFO {}: {}", path.string(), std::strerror(errno)));
-  ::fcntl(fd.get(), F_SETPIPE_SZ, 1 << 20);  // a fast writer is woken less often; less will do
+  ::fcntl(fd.get(), F_SETPIPE_SZ, 1 << 20);  // fewer wakeups with a fast writer; a smaller pipe suffices
   return fd;
 }
 
-// What is written meanwhile is its owner's alone. There are no other threads.
+// Files created during its lifetime are accessible only to their owner. There are no other threads.
 class Private {
  public:
   Private() : m_before(::umask(0077)) {}

@@ -15,7 +15,7 @@ struct Token {
   bool quoted = false;
 };
 
-// Words and operators of a simple shell script; nothing when it holds something whose meaning depends on more than its text.
+// Words and operators of a simple shell script; nullopt if it contains anything whose meaning depends on more than its text.
 class Tokenizer {
  public:
   explicit Tokenizer(std::string_view script) : m_rest(script) {}
@@ -41,7 +41,7 @@ class Tokenizer {
     Token word;
     while (!m_rest.empty() && std::string_view(" \t\r\n()&|;").find(m_rest.front()) == std::string_view::npos)
       if (!append_part(word)) return std::nullopt;
-    if (word.text.empty() && !word.quoted) return std::nullopt;  // an operator we do not know
+    if (word.text.empty() && !word.quoted) return std::nullopt;  // an unknown operator
     return word;
   }
 
@@ -66,7 +66,7 @@ class Tokenizer {
   std::string_view m_rest;
 };
 
-// Takes away the text from `begin` to the end of `end`; false when it is not there.
+// Removes the text from `begin` to the end of `end`; false if it is not found.
 bool cut(std::string& script, std::string_view begin, std::string_view end) {
   const auto first = script.find(begin);
   if (first == std::string::npos) return false;
@@ -78,7 +78,7 @@ bool cut(std::string& script, std::string_view begin, std::string_view end) {
 
 bool contains(const auto& list, const std::string& text) { return std::find(list.begin(), list.end(), text) != list.end(); }
 
-// `python3 -m pip install …` from `at` on; its end, or nothing when a word of it is not understood.
+// Parses `python3 -m pip install …` from `at` on; returns its end, or nullopt if a word is not understood.
 std::optional<std::size_t> read_pip(const std::vector<Token>& tokens, std::size_t at, std::vector<std::string>& requirements) {
   constexpr std::array<std::string_view, 8> flags{"--quiet",
                                                   "-q",
@@ -113,7 +113,7 @@ std::optional<Installer> read_script(std::string script) {
   Installer installer;
   cut(script, "if ! [ -x \"$(command -v pip)\" ]; then\n", "\nfi\n");
   installer.makes_environment = cut(script, "\nexport PIP_DISABLE_PIP_VERSION_CHECK=1\ntmp=$(mktemp -d)\npython3 -m venv", "/bin/activate\"\n");
-  if (trim(script).find('\n') != std::string_view::npos) return std::nullopt;  // a further command
+  if (trim(script).find('\n') != std::string_view::npos) return std::nullopt;  // another command
   auto tokens = Tokenizer(script).tokens();
   if (!tokens || tokens->size() < 3) return std::nullopt;
   for (const std::string_view last : {R"("$@")", R"("$0")", "&&"}) {

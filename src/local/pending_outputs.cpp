@@ -14,7 +14,7 @@ Result<PendingOutputs> open_outputs(const plan::Plan& plan, Place& place) {
   for (const auto& output : plan.binding.outputs) {
     auto& path = place.placement.outputs.at(output.name);
     std::error_code unknown;
-    if (output.path && fs::is_fifo(path, unknown))  // the program would wait for a reader, maybe for ever
+    if (output.path && fs::is_fifo(path, unknown))  // the program would wait for a reader, possibly forever
       return input_error(fmt::format("{}: {} is a FIFO, but the program writes there itself; choose a regular file", output.path->name, path));
     if (!output.path || !PendingOutput::possible(path)) continue;
     auto pending = in_context(output.path->name, PendingOutput::open(path, plan.run_id));

@@ -14,9 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t longest_name = 240;  // and a number behind it
+constexpr std::size_t longest_name = 240;  // a number may be appended
 
-// Formal names are free text; a file's name is not.
+// Formal names are arbitrary text; file names are not.
 std::string file_name(const std::string& formal, std::size_t position) {
   auto name = formal;
   std::replace_if(name.begin(), name.end(), [](char c) { return c == '/' || static_cast<unsigned char>(c) < ' '; }, '_');
@@ -38,7 +38,7 @@ bool is_shared(const plan::Plan& plan, const plan::BoundOutput& output) {
   return declared != nullptr && declared->type == spec::Type::artifact;
 }
 
-// Of a replica, the folder of its first process.
+// The folder of the first process of its replica.
 std::string first_of(const GangMember& member) { return member.local_rank == 0 ? member.name : member.name.substr(0, member.name.rfind('.')) + ".0"; }
 
 }  // namespace

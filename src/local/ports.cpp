@@ -11,13 +11,13 @@
 namespace trainstep::local {
 namespace {
 
-// Below the range that Linux takes ports of connections from (net.ipv4.ip_local_port_range, from 32768 on): the gang's own connections would take a
-// port that one of them is to listen on seconds later.
+// Below Linux's range for ephemeral ports (net.ipv4.ip_local_port_range, from 32768 on): otherwise a connection of the gang could take a port on
+// which a member is to listen seconds later.
 constexpr int first_port = 20000;
 constexpr int last_port = 32767;
 constexpr int tries = 100;
 
-// The port, when nobody listens on it on any address of this host; 0 asks the kernel for one. Nothing is listened to here.
+// Returns the port if nothing listens on it on any address of this host, otherwise 0; for 0 the kernel chooses one. The socket does not listen.
 int bindable(int port) {
   const Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};

@@ -1,4 +1,4 @@
-// Where the replicas of a local gang find each other: loopback, and a free port for each of them.
+// The addresses of the replicas of a local gang: loopback, and a free port for each.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,9 +13,9 @@ namespace trainstep::local {
 
 class Ports {
  public:
-  // The same replica gets the same port until renew(). The port is free, not taken: the program itself listens there.
+  // Returns the same port for the same replica until renew(). The port is free but not reserved: the program itself listens on it.
   job_types::Address address(const std::string& type, int index);
-  // Other ports from now on: one that was used a minute ago may still be waiting for its last packets.
+  // Use other ports from now on: one that was in use a minute ago may still be in TIME_WAIT.
   void renew() { m_ports.clear(); }
 
  private:

@@ -60,7 +60,7 @@ Result<RunFolder> RunFolder::claim(const fs::path& path) {
   return folder;
 }
 
-// The one that was given, and the one that links in it lead to: either may lead elsewhere later.
+// Locks the given path and the path that it resolves to: either may point elsewhere later.
 Result<void> RunFolder::hold_names() {
   std::error_code unknown;
   const auto real = fs::canonical(m_path, unknown);
@@ -86,7 +86,7 @@ Result<void> RunFolder::discard() {
   std::error_code ignored;
   if (!check_kept()) return {};
   if (m_made) TRY(remove_tree(m_path));
-  if (m_parent_made) fs::remove(m_path.parent_path(), ignored);  // unless another run has come to it
+  if (m_parent_made) fs::remove(m_path.parent_path(), ignored);  // fails if another run has used it
   return {};
 }
 

@@ -1,4 +1,4 @@
-// The folder of one run: claimed for as long as the run lives, and gone again when nothing was started in it.
+// The folder of a run: locked as long as the run lives, and removed if nothing was started in it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,17 +13,18 @@ namespace trainstep::local {
 
 class RunFolder {
  public:
-  // Nothing of others would be written over: nothing is there, or an empty folder, or one that a run has claimed. Errors: input, denied.
+  // Checks that no files of others would be overwritten: the path does not exist, is an empty folder, or was claimed by a run. Errors: input, denied.
   static Result<void> check(const std::filesystem::path& path);
 
-  // Makes `path` and its parents, marks it as a run's, and holds it against other runs of this machine until destruction, also when it is renamed,
-  // and its name with it: the program was given that. Errors: conflict (another run works there, or began there), those of make_directories().
+  // Creates `path` and its parents, marks it as a run folder, and locks it against other runs on this machine until destruction, even if it is
+  // renamed. The lock includes its path, because the program was given that. Errors: conflict (another run works there, or began there), those of
+  // make_directories().
   static Result<RunFolder> claim(const std::filesystem::path& path);
 
-  // Error (conflict): the folder was removed, or it, or one above it, renamed or replaced since; what lies at its path now is another one's.
+  // Error (conflict): the folder was removed, or it or one of its parents was renamed or replaced; the path now belongs to something else.
   [[nodiscard]] Result<void> check_kept() const;
 
-  // Removes what claim() has made, and nothing of whoever has its path now. For a run that ends before anything was started. Errors: those of
+  // Removes what claim() has created, and nothing of whatever is at its path now. For a run that ends before anything was started. Errors: those of
   // remove_tree().
   Result<void> discard();
 

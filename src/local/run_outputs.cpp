@@ -21,7 +21,7 @@ bool lies_in(const fs::path& path, const fs::path& folder) {
   return !inside.empty() && *inside.begin() != "..";
 }
 
-// Without links, where it is there.
+// Without links, if it exists.
 std::string real_path(const std::string& path) {
   std::error_code unknown;
   const auto real = fs::canonical(path, unknown);
@@ -84,7 +84,7 @@ Vanishes RunOutputs::what_vanishes() const {
   return [this](const fs::path& path) { return vanishes(path); };
 }
 
-// With the run, or with the next one.
+// Together with this run, or by the next one.
 bool RunOutputs::vanishes(const fs::path& path) const {
   std::error_code unknown;
   return m_scratch.holds(path.string()) || std::ranges::any_of(m_pending, [&](const auto& output) {
@@ -92,7 +92,7 @@ bool RunOutputs::vanishes(const fs::path& path) const {
          });
 }
 
-// What the step wants nowhere lies in the run's folder, which stays.
+// An output without a path of the step stays in the run folder.
 Result<void> RunOutputs::settle_unbound(const run::OutputFound& output) {
   std::error_code code;
   const auto own = m_place.placement.outputs.find(output.name);
@@ -125,7 +125,8 @@ Result<std::vector<run::OutputFound>> RunOutputs::collect() {
     }
     if (m_scratch.holds(output.path)) m_scratch.keep();
     if (!lies_in(output.path, pending->second.path().parent_path())) continue;
-    if (output.path != pending->second.path()) {  // the program names another place there: below its path it is the output, beside it nothing stays
+    // The program names another path there: below the output's path it is the output; next to it nothing is delivered.
+    if (output.path != pending->second.path()) {
       output.earlier = !m_before_attempt.at(output.name).written();
       output.present = !output.earlier || !output.metadata.empty();
     }
@@ -139,13 +140,13 @@ Result<std::vector<run::OutputFound>> RunOutputs::collect() {
 
 Result<std::vector<std::string>> RunOutputs::commit(const GoOn& go_on) {
   std::vector<std::string> told;
-  auto ask = go_on;  // once an output is in its place, the others follow
+  auto ask = go_on;  // only for the first output: once it is in place, the others follow
   for (const auto& [name, found] : m_to_commit) {
     auto& pending = m_pending.at(name);
     if (!found.unchanged())
       return Error{ErrorKind::conflict, fmt::format("output {}: {} changed after the program had ended", name, pending.path().string())};
     const auto placed = pending.commit(what_vanishes(), std::exchange(ask, GoOn()));
-    if (!placed) {  // the disk is full, say: what could not be copied stays with the rest; what nobody wants does not
+    if (!placed) {  // e.g. disk full: keep the link targets that could not be copied with the rest, unless the delivery was cancelled
       const bool wanted = placed.error().kind != ErrorKind::cancelled;
       if (wanted && leads_to_vanishing(pending.path(), [this](const fs::path& path) { return m_scratch.holds(path.string()); })) m_scratch.keep();
       return placed.error();

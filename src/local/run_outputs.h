@@ -1,4 +1,4 @@
-// The outputs of one local run: from the places that the program gets, over what may still change there, to the places that the step wants them at.
+// The outputs of one local run: from the paths that the program gets, through checks that nothing changes them later, to the paths of the step.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -22,61 +22,61 @@ namespace trainstep::local {
 
 class RunOutputs {
  public:
-  // `scratch` goes with the run; it must outlive this.
+  // `scratch` is removed with the run; it must outlive this.
   RunOutputs(const plan::Plan& plan, Scratch& scratch) : m_plan(plan), m_scratch(scratch) {}
 
   // `place`, the primary's, gets the paths to write to. Errors: those of open_outputs().
   Result<void> open(Place& place);
-  // All folders are made; what is there now was there before the run.
+  // Call once all folders exist; what is there now existed before the run.
   void begin_run() { m_before = look(); }
   void begin_attempt();
 
-  // The primary's first process has ended well, and has left these running.
+  // The primary's first process has succeeded, and has left these running.
   void leaves_running(const std::vector<process::Process>& rest);
-  // These are killed: who has an output open for writing then may leave half of it.
+  // These were killed: one that had an output open for writing may have left it incomplete.
   void were_killed(const std::vector<process::Process>& killed) { are_stopped(killed, describe(killed)); }
-  // The same of a replica `who` that is stopped since the training has succeeded.
+  // The same for a replica `who` that is stopped because the training has succeeded.
   void are_stopped(const std::vector<process::Process>& processes, const std::string& who);
-  // So were these, who were left when all members had ended.
+  // The same for processes that were still running when all members had ended.
   void outlived_all(const std::vector<process::Process>& rest);
   void ended_well();
   [[nodiscard]] bool has_ended() const { return m_at_end.has_value(); }
 
-  // Nothing has changed since the end of those who were awaited. `late_failures`: who ended otherwise behind it, a sentence's part for each.
-  // Error (input): it has, or cannot be known.
+  // Checks that nothing has changed since the awaited processes ended. `late_failures`: members that failed after that, part of a sentence for each.
+  // Error (input): something has changed, or that is unknown.
   [[nodiscard]] Result<void> check_settled(const std::vector<std::string>& late_failures) const;
 
-  // Once settled. Links to what goes with the run are copies then; where the program names a place there, it stays. Errors: those of
+  // Call once settled. Replaces links to what is removed with the run by copies; if the program names a place there, that is kept. Errors: those of
   // collect_outputs() and of settle_links().
   Result<std::vector<run::OutputFound>> collect();
-  // After it: what people should know of the logs among the outputs, a sentence each.
+  // After collect(): messages about the logs among the outputs, one sentence each.
   [[nodiscard]] const std::vector<std::string>& told_of_logs() const { return m_told_of_logs; }
-  // Those that were collected, to their places; sentences about what was there. Errors: conflict (it has changed since), those of
+  // Moves the collected outputs to their paths; returns sentences about what was there. Errors: conflict (an output has changed since), those of
   // PendingOutput::commit().
   Result<std::vector<std::string>> commit(const GoOn& go_on);
-  // Where outputs lie that were written but never committed, a sentence for each.
+  // Where outputs are that were written but never committed, one sentence each.
   [[nodiscard]] std::vector<std::string> left_behind() const;
 
  private:
   [[nodiscard]] PathSnapshots look() const;
   [[nodiscard]] bool vanishes(const std::filesystem::path& path) const;
-  [[nodiscard]] Vanishes what_vanishes() const;  // for as long as this lives
+  [[nodiscard]] Vanishes what_vanishes() const;  // valid as long as this object
   Result<void> settle_unbound(const run::OutputFound& output);
   void read_logs(run::OutputFound& output, const std::string& folder);
 
   const plan::Plan& m_plan;
   Scratch& m_scratch;
   Place m_place;                                    // the primary's
-  std::map<std::string, std::string> m_step_paths;  // of its outputs, as the run began: the folder that we are in may be renamed
+  std::map<std::string, std::string> m_step_paths;  // of its outputs, as the run began: our current directory may be renamed
   PendingOutputs m_pending;
-  std::map<std::string, PathSnapshot> m_to_commit;  // of those: what this run has written, as it was found
+  std::map<std::string, PathSnapshot> m_to_commit;  // of the pending outputs, those that this run has written, as collected
   PathSnapshots m_before;                           // of the run
-  PathSnapshots m_before_attempt;                   // the last one
+  PathSnapshots m_before_attempt;                   // before the latest attempt
   Time m_attempt_began;
-  std::optional<PathSnapshots> m_at_end;  // as the primary's first process ended well
+  std::optional<PathSnapshots> m_at_end;  // when the primary's first process succeeded
   std::vector<std::string> m_told_of_logs;
-  std::string m_left_running;  // by the primary then, for people; empty: nothing
-  std::string m_torn;          // why an output cannot be whole; empty: nothing speaks against it
+  std::string m_left_running;  // by the primary then, for messages; empty: nothing
+  std::string m_torn;          // why an output may be incomplete; empty: no such reason
 };
 
 }  // namespace trainstep::local

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Empty: none is given.
+// Empty: TMPDIR is not set.
 std::string given_folder(const process::Variables& environment) {
   const auto* given = process::find_variable(environment, "TMPDIR");
   return given == nullptr ? std::string() : *given;

@@ -1,5 +1,4 @@
-// A place for the temporary files of one run, which goes with it: programs – KFP's own wrapper of a Python function, to begin with – leave theirs
-// behind.
+// A folder for the temporary files of one run, removed with it: programs – starting with KFP's own wrapper of Python functions – leave theirs behind.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,27 +10,27 @@
 
 namespace trainstep::local {
 
-// A path for it below the environment's TMPDIR, or /tmp, at which nothing is: short, as sockets are made there.
+// An unused path for it below the environment's TMPDIR, or /tmp: short, because sockets are created there.
 std::filesystem::path scratch_path(const process::Variables& environment);
-// Makes the folder there. Empty where /tmp takes none. Whoever outlives the run removes it: the guard, when the run was killed; so it must know the
-// path before. Errors: of a TMPDIR that takes none, input or internal.
+// Creates the folder. Returns an empty path if /tmp is not writable. Whatever outlives the run removes the folder – the guard, if the run was killed
+// –, so it must know the path in advance. Errors: those of a TMPDIR that is not writable, input or internal.
 Result<std::filesystem::path> make_scratch(const process::Variables& environment, const std::filesystem::path& path);
 Result<void> remove_scratch(const std::filesystem::path& folder);  // errors: those of remove_tree()
 
 class Scratch {
  public:
-  // Names the folder as TMPDIR in `environment`; where there is none, the environment stays as it is.
+  // Sets TMPDIR in `environment` to the folder; without a folder the environment is unchanged.
   Scratch(std::filesystem::path folder, process::Variables& environment);
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   ~Scratch();  // removes it, if that has not been done
-  // Removes it with all that is in it, unless it was to stay. Errors: those of remove_tree().
+  // Removes it with all its contents, unless it is to be kept. Errors: those of remove_tree().
   Result<void> remove();
-  // Whether a path is it, or lies in it.
+  // Whether a path is the folder, or is below it.
   [[nodiscard]] bool holds(std::string_view path) const;
-  // It stays: somebody points at what lies there.
+  // Keeps it: an output refers to its contents.
   void keep() { m_kept = true; }
-  // Where, if so.
+  // Its path, if kept.
   [[nodiscard]] std::filesystem::path kept() const { return m_kept ? m_path : std::filesystem::path(); }
 
  private:

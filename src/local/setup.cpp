@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto mark = "TRAINSTEP_MEMBER=setup";
 
-// "a, b" from one a line.
+// "a, b" from one word per line.
 std::string listed(std::string_view lines) {
   std::vector<std::string> words;
   for (const auto line : split(trim(lines), '\n')) words.emplace_back(trim(line));
@@ -84,7 +84,7 @@ void Setup::next_installer() {
 }
 
 void Setup::install(const Installer& installer, const std::string& missing) {
-  if (installer.makes_environment) return next_installer();  // what it makes serves only the process that it becomes
+  if (installer.makes_environment) return next_installer();  // an environment that it creates is only used by its own process
   m_lines(fmt::format("installing {}\n", missing));
   run(install_command(m_surroundings.argv, installer), true, [this, &installer, missing](bool succeeded, const std::string&) {
     if (!succeeded)

@@ -1,4 +1,4 @@
-// What has to be done once before the gang can start, and takes time: asking mpirun who it is, installing missing Python packages.
+// What has to be done once before the gang can start, and takes time: identifying mpirun, installing missing Python packages.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -22,17 +22,17 @@ class Setup {
  public:
   struct Outcome {
     std::optional<MpiFlavour> mpi;
-    std::vector<Installer> done;  // installers that nobody needs to run any more
+    std::vector<Installer> done;  // installers that need not run any more
   };
   using Done = std::function<void(Result<Outcome>)>;
 
-  // `host`: environment and folder of whatever is run; its argv is the program's. `lines`: what people should see. `done`: once, from the
-  // loop; it may destroy this.
+  // `host`: environment and folder of the commands; its argv is the program's. `lines`: gets output for the user. `done`: called once, from the loop;
+  // it may destroy this.
   Setup(PollLoop& loop, process::Reaper& reaper, process::Command host, process::OutputReader::Lines lines, Done done);
 
-  // Errors (input): no mpirun, or one we do not know; packages that cannot be installed.
+  // Errors (input): mpirun is missing or unknown; packages that cannot be installed.
   void begin(bool needs_mpi);
-  // As process::Task.
+  // As in process::Task.
   void hold_output(Pressure pressure);
 
  private:

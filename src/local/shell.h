@@ -7,7 +7,7 @@
 
 namespace trainstep::local {
 
-// One word of a POSIX shell, whatever is in it.
+// Quotes any text as one word of a POSIX shell.
 inline std::string shell_quoted(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) c == '\'' ? quoted += "'\\''" : quoted += c;

@@ -31,7 +31,7 @@ std::string clear(const fs::path& root, const objectstore::SyncPlan& plan, bool 
       if (!fs::is_empty(root / folder, failed) || !fs::remove(root / folder, failed)) break;
   }
   if (!seen_through && fs::is_symlink(root, failed)) remove(root, fmt::format("{}: a link in place of the input", root.string()));
-  for (const auto& folder : plan.folders)  // those above come first
+  for (const auto& folder : plan.folders)  // parents come first
     if (const auto path = below(root, folder); fs::is_symlink(path, failed)) remove(path, fmt::format("{}: a link in place of a folder", folder));
   if (removed.empty()) return "";
   std::string text = "removed: ";

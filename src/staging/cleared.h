@@ -1,4 +1,4 @@
-// What does not belong to an input any more, before it is fetched to its place for another time.
+// Removes what no longer belongs to an input, before it is fetched again to the same path.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,9 +9,10 @@
 
 namespace trainstep::staging {
 
-// At `root`, where an earlier process has fetched the tree of `plan`: removes files that have not changed since and have no object any more, and
-// links that a program has put in the place of folders: nothing is to be written where they lead. `root` itself may be a link from the beginning: it
-// stays if `seen_through`, the files of the tree were found behind it. What cannot be removed stays. → "removed: …", the first of it, or "".
+// In `root`, to which an earlier process has fetched the tree of `plan`: removes files that have not changed since then and no longer exist in the
+// store, and links that a program has put in place of folders, so that nothing is written to their targets. `root` itself may have been a link from
+// the start: it stays if `seen_through`, that is, if the tree's files were found behind it. What cannot be removed stays. Returns "removed: …" with
+// the first few items, or "".
 std::string clear(const std::filesystem::path& root, const objectstore::SyncPlan& plan, bool seen_through);
 
 }  // namespace trainstep::staging

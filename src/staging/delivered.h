@@ -1,5 +1,5 @@
-// What was brought to a place of the job's own, object by object: whoever fetches it takes exactly these. A listing may lack what is there, and show
-// what nobody has brought (docs/adr/0020).
+// The list of the objects that were delivered to an address of the job's own: a fetch takes exactly these. A store's listing may omit some of them,
+// and may show others that were not delivered (docs/adr/0020).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,14 +12,13 @@
 
 namespace trainstep::staging {
 
-// Below an output's address: an upload that is begun before the training, to know whether one may be, and never completed.
+// The name, below an output's address, of an upload that is started before the training to check the permission, and is never completed.
 inline constexpr std::string_view probe_name = ".trainstep.probe";
 
-// A key that ends with a slash is a folder without a file.
-// Where the list of what lies at `uri` is, beside it. It is written last.
+// The address of the list of what is stored at `uri`, next to it. It is written last. In the list, a key that ends with a slash is an empty folder.
 std::string list_beside(const std::string& uri);
 std::string list_of(const std::vector<objectstore::Object>& objects);
-// Error (unavailable): the text is no such list.
+// Error (unavailable): the text is not a valid list.
 Result<std::vector<objectstore::Object>> read_list(std::string_view text);
 
 }  // namespace trainstep::staging

@@ -57,7 +57,7 @@ void Delivery::cancel_call() {
   m_call = 0;
 }
 
-// Keys that may not read find none: then nothing is removed.
+// Credentials without read permission find no manifest: then nothing is removed.
 void Delivery::load_manifest() {
   const auto known = [this](Result<std::string> text) {
     const bool none = !text && (text.error().kind == ErrorKind::not_found || text.error().kind == ErrorKind::denied);
@@ -85,7 +85,7 @@ void Delivery::next() {
   m_recognition.reset();
   m_removal.reset();
   m_transfer.reset();
-  if (m_pass == 0) m_files.clear();  // of the output before
+  if (m_pass == 0) m_files.clear();  // of the previous output
   m_unsure.clear();
   if (!m_manifest) return load_manifest();
   if (m_at == m_outputs.size()) return finish(m_staged);
@@ -105,7 +105,7 @@ void Delivery::compare(std::vector<objectstore::Object> there) {
   const bool gone = !tree && tree.error().kind == ErrorKind::not_found;
   if (auto change = tree || gone ? change_since_end(tree ? tree->files : std::vector<objectstore::LocalFile>()) : std::nullopt)
     return withdraw(std::move(*change));
-  if (!tree) return finish(std::move(tree.error()));  // no store can help
+  if (!tree) return finish(std::move(tree.error()));  // retrying cannot help
   if (tree->files.empty() && !tree->left_out.empty())
     return finish(input_error(fmt::format("cannot deliver anything at {}; {}", output().path, objectstore::describe_left_out(tree->left_out))));
   if (auto named = objectstore::check_names(tree->files); !named) return finish(std::move(named.error()));
@@ -116,7 +116,7 @@ void Delivery::compare(std::vector<objectstore::Object> there) {
   look_for_successor();
 }
 
-// None: what is there now is what is to be delivered.
+// nullopt if the files that exist now are those to be delivered.
 std::optional<Error> Delivery::change_since_end(const std::vector<objectstore::LocalFile>& now) const {
   const auto at_end = m_options.at_end.find(output().name);
   const auto change = at_end == m_options.at_end.end() ? "" : objectstore::describe_change(at_end->second, now);
@@ -124,7 +124,7 @@ std::optional<Error> Delivery::change_since_end(const std::vector<objectstore::L
   return Error{ErrorKind::conflict, fmt::format("{} after the program had ended, before it was delivered ({})", change, output().path)};
 }
 
-// What lies at the address and is none of these files: the job's own goes when they are there, other things stay.
+// Objects at the address that are not among these files: those of the job are removed once the files are uploaded, others stay.
 void Delivery::find_others() {
   const auto& uri = output().to.uri;
   std::set<std::string_view> ours;
@@ -148,7 +148,7 @@ void Delivery::note_put(const std::string& key) {
   m_put.insert_or_assign({output().to.store, address.text()}, std::move(address));
 }
 
-// Before anything is put there: an attempt that follows must know what to remove.
+// Written before the first upload: a later attempt must know what to remove.
 void Delivery::keep_manifest() {
   const auto& uri = output().to.uri;
   const auto& place = m_options.manifest;
@@ -190,7 +190,7 @@ void Delivery::recognise() {
 
 void Delivery::send() {
   m_plan = objectstore::plan_upload(m_files, m_there, m_stores.sync_state().known(output().path, output().to.uri));
-  if (m_pass == 0 && m_pause == first_pause) m_staged.equal += m_plan.equal;  // later tries find what the first has sent
+  if (m_pass == 0 && m_pause == first_pause) m_staged.equal += m_plan.equal;  // later attempts find what the first has sent
   m_pass == 0 ? transfer() : look_for_own();
 }
 
@@ -231,7 +231,7 @@ void Delivery::remove_others() {
     m_removal = std::make_unique<objectstore::Removal>(client, std::move(others), m_manifest->mark(), done);
 }
 
-// Another job may have put its own where an attempt that was killed had, or was about to.
+// Another job may have written objects where a killed attempt had written, or was about to write.
 void Delivery::tell_unmarked() {
   const auto& stayed = m_removal->unmarked();
   if (stayed.empty()) return;
@@ -240,7 +240,8 @@ void Delivery::tell_unmarked() {
                         stayed.size() == 1 ? "it is" : "they are"));
 }
 
-// Of an attempt that was killed, whose files may have had other names. Who may not list uploads, and stores that cannot, leave them there.
+// Aborts uploads of a killed attempt, whose files may have had other names. They stay if the credentials may not list uploads, or if the store
+// cannot.
 void Delivery::list_uploads() {
   if (m_pass > 0) return delivered();
   m_uploads = std::make_unique<objectstore::UploadListing>(m_stores.of(output().to), m_to, [this](auto found) {
@@ -280,7 +281,7 @@ void Delivery::failed(Error error) {
     if (auto change = change_since_end(tree ? tree->files : std::vector<objectstore::LocalFile>())) return withdraw(std::move(*change));
   if (auto unreadable = local_error(error)) return withdraw(std::move(*unreadable));
   if (m_limit.passed()) {
-    // What a store does not want (400: expired tokens, for one) is no fault of the program whose output it is.
+    // A request that the store rejects (400: an expired token, for example) is not the fault of the program whose output it is.
     if (error.kind == ErrorKind::input) error.kind = ErrorKind::denied;
     return finish(std::move(error));
   }

@@ -1,5 +1,5 @@
-// Two pods of one job may live at a time: one that is lost to its API server, and the one that follows it. What stands at an address in the end is of
-// one of them (docs/adr/0020).
+// Two pods of a job may run at the same time: one that its API server has lost contact with, and its successor. What is at an address in the end must
+// come from only one of them (docs/adr/0020).
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -17,13 +17,14 @@ using objectstore::Object;
 
 std::string Delivery::mark() const { return m_manifest->mark() + (m_options.pod.empty() ? "" : '/' + m_options.pod); }
 
-// In the job's own folder all is the job's.
+// Everything below the job's own prefix is the job's.
 std::vector<http::Header> Delivery::headers() const {
   if (is_own(output().to.uri) || m_manifest->mark().empty()) return {};
   return {{std::string(objectstore::mark_header), mark()}};
 }
 
-// A follower that has delivered has left its list, until the step has told of its model. One look will do: they put the same names there.
+// A successor that has delivered leaves its manifest in place until the step has reported the model. Checking one object suffices: both pods write
+// the same names.
 void Delivery::look_for_successor() {
   const auto go_on = [this] {
     find_others();
@@ -43,8 +44,8 @@ void Delivery::look_for_successor() {
   });
 }
 
-// What is looked at again, and listed with another ETag than it was put there with: some stores do so. The mark says whose it is; where there is
-// none, it is believed.
+// Handles objects that the second listing shows with another ETag than that of their upload: some stores list other ETags. The mark shows which pod
+// has written an object; without a mark, it is assumed to be ours.
 void Delivery::look_at_unsure() {
   if (m_unsure.empty()) return transfer();
   call(output().to.store, [&](auto& client) {
@@ -59,7 +60,7 @@ void Delivery::look_at_unsure() {
   });
 }
 
-// The files were seen when the program had ended, and what becomes of them when they are there matters no more.
+// The files were compared when the program had ended; once they are uploaded, changes to them no longer matter.
 void Delivery::look_again(std::vector<Object> there) {
   m_there = std::move(there);
   find_others();
@@ -79,13 +80,13 @@ void Delivery::look_for_own() {
   look_at_unsure();
 }
 
-// The outputs are there, and what is not known to be is no reason to say otherwise.
+// The outputs are delivered; uploads that cannot be listed or aborted are not a reason to fail.
 void Delivery::keep_uploads(const objectstore::StoreError& why) {
   if (why.status == 0 || retryable(why)) tell_once(fmt::format("{}; incomplete uploads of an earlier attempt may remain there", why.error.message));
   delivered();
 }
 
-// Whoever has written last looks last: of two that write at a time at least one finds what the other has done.
+// The last writer checks last: of two concurrent writers, at least one finds what the other has written.
 void Delivery::delivered() {
   const auto& uri = output().to.uri;
   if (is_own(uri)) return keep_list();

@@ -1,4 +1,4 @@
-// What a delivery has brought to the job's own folder is written down there.
+// Writes the list of what a delivery has put below the job's own prefix.
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
@@ -8,7 +8,7 @@
 
 namespace trainstep::staging {
 
-// Of folders, only a list can tell: no object stands for one.
+// Empty folders exist only in a list: no object represents them.
 void Delivery::look_at_folders(objectstore::LocalTree& tree) {
   m_empty_folders.clear();
   for (const auto& folder : tree.empty_folders)
@@ -18,7 +18,7 @@ void Delivery::look_at_folders(objectstore::LocalTree& tree) {
       tree.left_out.push_back(folder + ": an empty folder");
 }
 
-// Whoever fetches it from the job's own folder takes exactly this.
+// A fetch from the job's own prefix takes exactly what this list contains.
 void Delivery::keep_list() {
   const auto at = objectstore::Address::parse(list_beside(output().to.uri));
   if (!at) return finish(at.error());

@@ -1,4 +1,4 @@
-// The end of a delivery that is wanted before its time: nothing is left open, and nothing that others could take for the whole.
+// Ends a delivery early: no upload is left open, and nothing that others could take for the complete output.
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 
@@ -13,7 +13,7 @@
 namespace trainstep::staging {
 namespace {
 
-// Of the 30 s that the kubelet gives: what is nearly there may still arrive, then the rest is for taking back.
+// Out of the 30 s that the kubelet grants: uploads that are nearly complete may still finish; the rest of the time is for removing objects.
 constexpr Duration to_finish{5'000};
 constexpr Duration to_retract{15'000};
 
@@ -26,7 +26,7 @@ void Delivery::stop(Error why) {
   m_stop_timer = m_stores.loop().after(to_finish, [this] { stop_now(); });
 }
 
-// No further try can deliver what is gone.
+// Retrying cannot deliver files that have changed or cannot be read.
 void Delivery::withdraw(Error why) {
   m_stopped = std::move(why);
   stop_now();
@@ -51,7 +51,7 @@ void Delivery::stop_now() {
   retract();
 }
 
-// Of all outputs so far: without the record nobody knows that they are whole.
+// Removes the objects of all outputs so far: without the record, nothing says that they are complete.
 void Delivery::retract() {
   m_transfer.reset();
   if (m_put.empty()) return finish(*m_stopped);
@@ -62,14 +62,14 @@ void Delivery::retract() {
                                                      [this](const auto&) { m_timer = m_stores.loop().after(Duration(0), [this] { retract(); }); });
 }
 
-// All that the job has put there goes, and nothing takes its place.
+// Removes everything that the job has written there and writes nothing in its place.
 void Delivery::compare_with_nothing(std::vector<objectstore::Object> there) {
   m_there = std::move(there);
   find_others();
   send();
 }
 
-// What cannot be read here no store can help.
+// A file that cannot be read locally: no store can help.
 std::optional<Error> Delivery::local_error(const Error& error) const {
   if (error.kind == ErrorKind::internal) return error;
   for (const auto& file : m_files) {
@@ -77,7 +77,7 @@ std::optional<Error> Delivery::local_error(const Error& error) const {
     const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (fd || errno == ENOENT) continue;
     auto problem = file_error("read", path, errno);
-    if (problem.kind == ErrorKind::input) problem.kind = ErrorKind::internal;  // it was read when the program ended
+    if (problem.kind == ErrorKind::input) problem.kind = ErrorKind::internal;  // it could be read when the program ended
     return problem;
   }
   return std::nullopt;

@@ -14,7 +14,7 @@ namespace trainstep::staging {
 namespace {
 
 constexpr Duration between_lines{30'000};
-constexpr Duration patience{20'000};  // with what is not there as it was brought
+constexpr Duration patience{20'000};  // for objects that are not as they were delivered
 constexpr Duration first_pause{1'000};
 
 std::string describe_bytes(std::int64_t bytes) {
@@ -29,8 +29,7 @@ std::string describe_bytes(std::int64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", number, units.at(unit));
 }
 
-// An object that was listed is another one by now, or gone. Files of two versions are no data set: whoever tries again gets the one that is there
-// then.
+// A listed object has been replaced or removed meanwhile. A mix of two versions is not a data set: a retry gets the version that exists then.
 Error of_passing(Error error) {
   if (error.kind != ErrorKind::conflict && error.kind != ErrorKind::not_found) return error;
   return {ErrorKind::unavailable, error.message + "; the data changed while it was being fetched"};
@@ -73,7 +72,7 @@ void Fetching::next() {
   });
 }
 
-// An object may bear the input's own name, where others lie below it. Who may not look at it does not get it either.
+// An object may exist at the input's own key while there are others below it; it is skipped. If HEAD is denied, fetching it would be denied too.
 void Fetching::look_at_itself(const objectstore::Address& at, std::vector<objectstore::Object> there) {
   m_call_store = input().from.store;
   m_call = m_stores.of(input().from).head(at, [this, there = std::move(there)](const objectstore::Answer<objectstore::Object>& itself) {
@@ -95,7 +94,7 @@ void Fetching::ask_for_list() {
   });
 }
 
-// What was brought is the job's own, and nobody else's to change: it may still appear, but nothing else will do.
+// What was delivered belongs to the job, and nothing else may change it: it may still appear, but other contents are not accepted.
 void Fetching::failed(Error error, Lost lost) {
   const bool other = error.kind == ErrorKind::not_found || error.kind == ErrorKind::conflict;
   if (!is_own() || !other) return finish(of_passing(std::move(error)));
@@ -128,7 +127,7 @@ void Fetching::fetch(const std::vector<objectstore::Object>& there) {
                                      m_stores.limits());
 }
 
-// A folder without a file was brought.
+// An empty folder was delivered.
 void Fetching::make_folder() {
   std::error_code failed;
   std::filesystem::create_directories(input().path, failed);

@@ -10,9 +10,9 @@ namespace trainstep::staging {
 namespace {
 
 constexpr ReadLimits limits{.bytes = std::size_t{256} << 20U, .depth = 6, .nodes = 40'000'000};
-constexpr auto unknown_tag = "-";  // of a store that knows none: it is never ours
+constexpr auto unknown_tag = "-";  // for stores that report no ETag: never taken for ours
 
-// It becomes a header's value.
+// It is sent as a header value.
 bool is_mark(const std::string& text) {
   constexpr std::size_t longest = 512;
   return !text.empty() && text.size() <= longest && std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7F'; });

@@ -1,4 +1,4 @@
-// Inputs into the pod, outputs out of it: one after another, each of them with parallel transfers. On any loop, over any transport.
+// Transfers inputs into the pod and outputs out of it: one after another, each with parallel transfers. Runs on any loop, over any transport.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -24,20 +24,20 @@
 namespace trainstep::staging {
 
 struct Staged {
-  std::int64_t bytes = 0;  // of content that travelled
+  std::int64_t bytes = 0;  // of the contents transferred
   std::size_t files = 0;
   Duration took{};
   std::size_t equal = 0;  // files that were there already
 };
 
 struct StagingSink {
-  std::function<void(const std::string& line)> tell;  // the story
+  std::function<void(const std::string& line)> tell;  // progress messages
   std::function<void(Result<Staged>)> done;           // once, from the loop
 };
 
-// Fetches every input to its path, over what is there; what the stores' sync state knows to be the same stays. A file is there when it is whole.
-// What lies below `own`, an address of the job, is what its list says that was brought there, no more and no less; what is not there as it was
-// brought is asked for again for a while. Errors: input (nothing lies at the address), denied, unavailable, internal (no space).
+// Downloads every input to its path and overwrites what is there; files that are identical according to the stores' sync state stay. A file appears
+// only when it is complete. Below `own`, an address of the job, an input is exactly what its list says was delivered; what is not there as it was
+// delivered is requested again for a while. Errors: input (nothing is at the address), denied, unavailable, internal (no space).
 class Fetching {
  public:
   // References must outlive it. `what`: for messages.
@@ -45,7 +45,8 @@ class Fetching {
   Fetching(const Fetching&) = delete;
   Fetching& operator=(const Fetching&) = delete;
   ~Fetching();
-  // Of what it has waited for in vain, below `own`: it is not there as it was brought, or nothing says that anything ever was.
+  // What was still missing below `own` after waiting. some: objects are not there as they were delivered; all: nothing says that any were ever
+  // delivered.
   enum class Lost { nothing, some, all };
   [[nodiscard]] Lost lost() const { return m_lost; }
 
@@ -68,7 +69,7 @@ class Fetching {
   StagingSink m_sink;
   std::string m_own;
   std::string_view m_what;
-  std::optional<Deadline> m_limit;  // of what is not there as it was brought
+  std::optional<Deadline> m_limit;  // for objects that are not as they were delivered
   Lost m_lost = Lost::nothing;
   Duration m_pause{};
   objectstore::Client::CallId m_call = 0;
@@ -76,7 +77,7 @@ class Fetching {
   std::size_t m_at = 0;
   Time m_began;
   Staged m_staged;
-  objectstore::SyncPlan m_plan;  // of the one under way
+  objectstore::SyncPlan m_plan;  // of the current input
   Time m_told;
   std::int64_t m_moved = 0;
   std::unique_ptr<objectstore::Listing> m_listing;
@@ -85,35 +86,37 @@ class Fetching {
 };
 
 struct DeliveryOptions {
-  // What is there already: what the stores' sync state knows, or also what has the same content – files are read for that.
+  // Which files count as already there: those that the stores' sync state knows, or also those with the same contents, for which files are read.
   enum class Equal { known, content };
   Equal equal = Equal::known;
-  std::string own{};                 // an address: all that lies below it is the job's own
-  plan::TaskPlace manifest{};        // elsewhere what stands here is; none: nothing is
+  std::string own{};                 // an address: everything below it is the job's own
+  plan::TaskPlace manifest{};        // outside `own`, only what it lists is the job's; if unset, nothing is
   std::string_view what = "output";  // for messages
-  std::string pod{};                 // which of the job's pods it is, in letters of an address: what it has put there carries that as well
-  std::string mark{};                // what tells its objects from others', in letters of an address; without, those that it has put elsewhere stay
-  // By output's name: the files that are to be delivered, as they were when the program had ended. Without: what is there when they are looked at.
+  std::string pod{};                 // identifies the pod within the job, in characters valid in an address: also part of the mark of its objects
+  // Distinguishes the job's objects from others, in characters valid in an address; if empty, the job's objects outside `own` stay.
+  std::string mark{};
+  // By output name: the files to deliver, as they were when the program ended. If absent: those that exist when the output is read.
   std::map<std::string, std::vector<objectstore::LocalFile>> at_end{};
-  bool nothing = false;  // is to be there: what the job has put at addresses that others see goes, by its list; without a list nothing does
+  // Deliver nothing: remove what the job has written outside `own`, according to its manifest; without a manifest nothing is removed.
+  bool nothing = false;
 };
 
-// Puts every output where it belongs, but for what is there already, and removes what an earlier attempt of the job left there beside it, begun
-// uploads too; what the job has not put there stays. Where others look, it ends when all that it has put there is seen to stand there, and nothing
-// that another pod of the job has put there meanwhile; where one has, and its list is gone, the job is over: conflict. What fails is tried again
-// until `limit` has passed: the result of a training is worth it, and keys and rights can be mended meanwhile. What does not lie there any more as it
-// did at the program's end is not delivered at all, and what was put at addresses that others see is removed again. Errors: of the last try; that a
-// store does not want it is `denied`, `input` is what is wrong with the files, `conflict` that somebody has changed them; cancelled.
+// Uploads every output to its address, except for files that are already there, and removes what an earlier attempt of the job left there, including
+// incomplete uploads; objects that the job has not written stay. Outside the job's own prefix, it completes once a listing shows everything that it
+// has written and nothing that another pod of the job has written meanwhile; if another pod has, and its manifest is gone, the job is over: conflict.
+// Failures are retried until `limit` has passed: the result of a training is worth it, and credentials and permissions can be fixed meanwhile. An
+// output that has changed since the program ended is not delivered, and what was written outside the job's prefix is removed again. Errors: that of
+// the last attempt; `denied` if the store rejects an output, `input` if the files are invalid, `conflict` if they were changed; cancelled.
 class Delivery {
  public:
-  // References must outlive it. `outputs`: those that exist at their paths and have a place in a store.
+  // References must outlive it. `outputs`: those that exist at their paths and have an address in a store.
   Delivery(Stores& stores, std::vector<plan::TaskOutput> outputs, Duration limit, StagingSink sink, DeliveryOptions options = {});
   Delivery(const Delivery&) = delete;
   Delivery& operator=(const Delivery&) = delete;
   ~Delivery();
 
-  // It has to end soon: what is not delivered by then is given up, and what it has put at addresses that others see is removed again. `why`: the
-  // error that it ends with.
+  // Ends it soon: what is not delivered by then is abandoned, and what it has written outside the job's prefix is removed again. `why`: the error
+  // that it ends with.
   void stop(Error why);
 
  private:
@@ -166,20 +169,20 @@ class Delivery {
   std::size_t m_at = 0;
   Time m_began;
   Staged m_staged;
-  std::optional<Manifest> m_manifest;  // once it is known
-  bool m_unsaved = false;              // it has changed since it was written
+  std::optional<Manifest> m_manifest;  // once loaded
+  bool m_unsaved = false;              // changed since it was written
   objectstore::Address m_to;
   std::vector<objectstore::Object> m_there;
   std::vector<objectstore::LocalFile> m_files;
-  std::vector<std::string> m_empty_folders;  // beside them, where the list tells of folders
+  std::vector<std::string> m_empty_folders;  // in addition to m_files, where a list can record them
   objectstore::SyncPlan m_plan;
-  int m_pass = 0;                                                             // 0: it is put there; then it is looked at
+  int m_pass = 0;                                                             // 0: upload; after that: verify
   std::optional<std::set<std::string>> m_keys;                                // what was there at first
-  std::vector<objectstore::TransferItem> m_unsure;                            // it is there with another ETag than it was put there with
-  bool m_listed = true;                                                       // the manifest was found
+  std::vector<objectstore::TransferItem> m_unsure;                            // listed with another ETag than that of their upload
+  bool m_listed = true;                                                       // the manifest existed
   std::vector<std::string> m_others;                                          // keys relative to m_to, to be removed
-  std::map<std::pair<std::size_t, std::string>, objectstore::Address> m_put;  // by store and address: what others see there and is ours
-  std::set<std::pair<std::size_t, std::string>> m_told;                       // of an output
+  std::map<std::pair<std::size_t, std::string>, objectstore::Address> m_put;  // by store and address: what we have written outside the job's prefix
+  std::set<std::pair<std::size_t, std::string>> m_told;                       // already logged: number of the output, message
   std::unique_ptr<objectstore::Recognition> m_recognition;
   Call m_call = 0;
   std::size_t m_call_store = 0;

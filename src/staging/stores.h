@@ -1,4 +1,4 @@
-// The object stores of a task, ready to be asked.
+// The object stores of a task, each with a client.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -28,7 +28,7 @@ class Stores {
   // References must outlive it. Errors: input, a store's address or certificate file.
   static Result<std::unique_ptr<Stores>> open(Loop& loop, http::Transport& transport, std::vector<Opened> stores, std::uint64_t seed,
                                               objectstore::TransferLimits limits = {});
-  // In a pod: keys are in the files that each store names, else in `environment`.
+  // In a pod: the credentials are in the files that each store names, otherwise in `environment`.
   static Result<std::unique_ptr<Stores>> open(Loop& loop, http::Transport& transport, const std::vector<plan::TaskStore>& stores,
                                               const std::map<std::string, std::string>& environment, std::uint64_t seed,
                                               objectstore::TransferLimits limits = {});
@@ -37,10 +37,10 @@ class Stores {
   ~Stores() = default;
 
   [[nodiscard]] Loop& loop() { return m_loop; }
-  // What was staged before; replaced by one with a folder, it reaches from one process to the next.
+  // What was staged before. Assign one with a folder to keep it across processes.
   [[nodiscard]] SyncState& sync_state() { return m_sync_state; }
   [[nodiscard]] objectstore::Client& of(const plan::TaskPlace& place) { return *m_clients.at(place.store); }
-  // As of each of their clients.
+  // These two call the client's function of the same name for each store.
   void on_waiting(const std::function<void(const std::string&)>& tell) {
     for (const auto& client : m_clients) client->on_waiting(tell);
   }

@@ -1,4 +1,4 @@
-// What was the same here and in a store when a transfer ended: of the next one only what has changed since must travel.
+// What was identical locally and in a store at the end of a transfer: the next one transfers only what has changed since.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,15 +13,15 @@ namespace trainstep::staging {
 
 class SyncState {
  public:
-  SyncState() = default;  // knows what it was told while it lives
-  // Knows also what an earlier process has left in `folder`, and leaves it there for the next one.
+  SyncState() = default;  // in memory only
+  // Also loads what an earlier process has saved in `folder`, and saves it there for the next one.
   explicit SyncState(std::filesystem::path folder) : m_folder(std::move(folder)) {}
 
-  // The files of the tree at `path`, which is kept at `uri`.
+  // The known files of the tree at `path`, which is stored at `uri`.
   const objectstore::KnownFiles& known(const std::string& path, const std::string& uri);
-  // Adds to what is known, in memory.
+  // Adds to the known files, in memory.
   void add(const std::string& path, const std::string& uri, const objectstore::KnownFiles& same);
-  // Writes it down. That it cannot be written is no error: then all travels again.
+  // Saves them. A failure to write is not an error: then everything is transferred again.
   void keep(const std::string& path, const std::string& uri);
 
  private:
