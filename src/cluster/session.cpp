@@ -194,8 +194,9 @@ void Session::follow_plan(plan::Plan plan) {
   if (m_plan->data.has_agent()) make_data();
   if (m_data && !m_early)
     if (auto claimed = m_data->claim_outputs(); !claimed) return finish_early(result::from_error(claimed.error()));
-  if (m_early || !m_data || m_plan->data.uploads.empty()) return begin_to_follow();
-  bring_inputs();
+  if (m_early || !m_data) return begin_to_follow();
+  if (!m_plan->data.uploads.empty()) return bring_inputs();
+  m_plan->data.downloads.empty() ? begin_to_follow() : open_stores();
 }
 
 // In a pod, where such a server can be reached; those of another cluster do not reach it.

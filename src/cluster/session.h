@@ -83,6 +83,8 @@ class Session {
   void bring_inputs();
   void decide_on_inputs(const Json& job);
   void upload();
+  void open_stores();
+  void decide_without_stores(const Error& why);
   void missed_pod();
   Result<void> route(plan::Plan& plan);
   [[nodiscard]] std::vector<OwnedObject> owned_objects() const;

@@ -47,6 +47,24 @@ void Session::upload() {
   });
 }
 
+// Before there is a job: without credentials for the store its outputs could not be fetched.
+void Session::open_stores() {
+  m_data->open_stores([this](const Result<void>& opened) {
+    if (m_over || m_early) return;
+    opened ? begin_to_follow() : decide_without_stores(opened.error());
+  });
+}
+
+// A job of an earlier attempt is followed all the same: its outputs are there for whoever may fetch them.
+void Session::decide_without_stores(const Error& why) {
+  const auto looked = [this, why](const JobSearch::Answer& found) {
+    if (m_over || m_early) return;
+    found && *found ? begin_to_follow() : finish_early(result::from_error(why));
+  };
+  m_search = std::make_unique<JobSearch>(m_remote ? *m_remote : m_home, *m_plan, m_job_name_space, std::nullopt, looked,
+                                         kube::Retry{patience, m_options.pod.name.empty()});
+}
+
 // Nobody has told us to end, but what we still bring would go over what the next attempt brings for its job.
 void Session::missed_pod() {
   if (!m_uploading || m_early || m_over) return;

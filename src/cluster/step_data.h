@@ -46,6 +46,9 @@ class StepData {
   StepData& operator=(const StepData&) = delete;
   ~StepData();  // what is under way is cancelled
 
+  // Reads the credentials of the plan's stores, which the other functions need; they do so themselves where it has not been called.
+  // Errors: input (credentials), not_found, denied, unavailable.
+  void open_stores(Done done) { open(std::move(done)); }
   // Local inputs to the job's prefix.
   // Errors: input (a path that does not exist, keys, bucket), denied, unavailable.
   void upload(Done done);

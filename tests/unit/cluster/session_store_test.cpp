@@ -34,6 +34,7 @@ struct Step : FakeStore {
   std::map<std::string, Json> owned;  // by name
   std::string mount;                  // of a claim of the step's pod
   Json disk;                          // the claim, as the API server has it; null: it may not be read
+  bool may_read_keys = true;          // of the store
 
   Step() {
     REQUIRE(write_file_atomically(folder.path() / "data/a", "1"));
@@ -50,6 +51,14 @@ struct Step : FakeStore {
       return plan::make_plan(asked, test::all_kinds);
     };
     fault = [this](const FakeTransport::Asked& asked) { return scripted(asked); };
+  }
+  // Its model comes back through the store; nothing is brought.
+  void with_model_only() {
+    request.train_specification =
+        "outputs: [{name: model, type: Model}]\nimplementation: {container: {image: i, command: [train, {outputPath: model}]}}";
+    request.inputs.clear();
+    request.outputs = {{.name = "model_dir", .path = folder.path() / "model", .uri = "", .type = "", .metadata = Json::object()}};
+    request.train_parameters = {{"model", "model_dir"}};
   }
   void as_train_model_job() { options.as_train_model_job = request.as_train_model_job = true; }
   void configured(std::map<std::string, std::string> values) {
@@ -69,6 +78,9 @@ struct Step : FakeStore {
     if (url.host != "api" && url.host != "remote") return answers ? std::nullopt : std::optional(Reply::lost());
     if (url.path.ends_with("/pods/step-1")) return Reply::text(to_text(own_pod()));
     if (url.path.ends_with("/secrets/training")) return test::secret("training", configuration);
+    if (url.path.ends_with("/secrets/mlpipeline-minio-artifact") && !may_read_keys) return kube::test::refusal(403, "Forbidden", "no right");
+    if (method == "GET" && created && url.path.ends_with("/jobs/" + created->at("metadata").at("name").get<std::string>()))
+      return Reply::text(to_text(*created));
     if (url.path.ends_with("/secrets/mlpipeline-minio-artifact"))
       return test::secret("mlpipeline-minio-artifact", {{"accesskey", "key"}, {"secretkey", "secret"}});
     if (url.path.ends_with("/persistentvolumeclaims/disk"))
@@ -102,6 +114,38 @@ struct Step : FakeStore {
 };
 
 }  // namespace
+
+TEST_CASE_METHOD(Step, "a step that may not read the credentials of its outputs' store says so before there is a job") {
+  with_model_only();
+  may_read_keys = false;
+  run();
+  REQUIRE(verdict);
+  CHECK(verdict->message == "credentials of the object store: get secret team/mlpipeline-minio-artifact: no right");
+  CHECK_FALSE(created);
+  CHECK(std::ranges::count_if(transport.asked(), [](const auto& one) { return one.request.method == "POST"; }) == 0);
+}
+
+TEST_CASE_METHOD(Step, "the credentials of its outputs' store are read once, before the job is created") {
+  with_model_only();
+  run();
+  REQUIRE(created);
+  CHECK_FALSE(verdict);
+  const auto is_secret = [](const auto& one) { return one.request.url.path.ends_with("/secrets/mlpipeline-minio-artifact"); };
+  const auto creates = [](const auto& one) { return one.request.method == "POST" && one.request.url.path.ends_with("/jobs"); };
+  CHECK(std::ranges::count_if(transport.asked(), is_secret) == 1);
+  CHECK(std::ranges::find_if(transport.asked(), is_secret) < std::ranges::find_if(transport.asked(), creates));
+}
+
+TEST_CASE_METHOD(Step, "a job of an earlier attempt is followed though the credentials of its outputs' store may not be read any more") {
+  with_model_only();
+  run();
+  REQUIRE(created);
+  may_read_keys = false;
+  told.text.clear();
+  run();
+  CHECK_FALSE(verdict);
+  CHECK_THAT(told.text, Contains("adopted"));
+}
 
 TEST_CASE_METHOD(Step, "data without a way of their own go through Kubeflow's store, where it is found, and the log says so") {
   run();

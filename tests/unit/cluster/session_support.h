@@ -10,6 +10,7 @@
 #include "cluster/session.h"
 #include "data/digest.h"
 #include "data/json.h"
+#include "job_types/job_type.h"
 #include "kube/token_source.h"
 #include "run/listener.h"
 #include "support/fake_transport.h"
@@ -66,7 +67,7 @@ inline Reply bucket_secret() {
                              {"minio-accesskey", "key"},
                              {"minio-secretkey", "secret"}});
 }
-inline const std::vector<std::string> all_kinds = {"Job", "PyTorch", "MPI", "TF"};
+inline const std::vector<plan::JobTypeTraits> all_kinds = job_types::traits();
 
 // How the API server knows the step.
 inline std::shared_ptr<kube::Credentials> credentials() {

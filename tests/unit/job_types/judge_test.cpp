@@ -194,7 +194,7 @@ TEST_CASE("whatever the object looks like, a judgement comes out") {
                            R"({"apiVersion": 1, "status": {"conditions": [{"type": 1, "status": true}]}})"};
   for (const auto& kind : all())
     for (const auto* object : objects) {
-      CAPTURE(kind.name, object);
+      CAPTURE(kind.traits.name, object);
       const auto state = kind.judge(Json::parse(object)).state;
       CHECK((state == State::unknown || state == State::pending));
     }

@@ -27,13 +27,13 @@ std::string launcher_words(const plan::Plan& plan, std::string_view version = {}
 TEST_CASE("every kind has exactly one primary replica, and somebody is awaited") {
   for (const auto& kind : all())
     for (const bool variant : {false, true}) {
-      auto plan = example(std::string(kind.name), variant || kind.name != "Job" ? 3 : 1);
+      auto plan = example(std::string(kind.traits.name), variant || kind.traits.name != "Job" ? 3 : 1);
       if (variant) {
         plan.distribution.indexed = true;
         plan.distribution.elastic = {1, 4, {}};
         plan.distribution.parameter_servers = 0;
       }
-      CAPTURE(kind.name, variant);
+      CAPTURE(kind.traits.name, variant);
       int primaries = 0, awaited = 0;
       for (const auto& replica : kind.replicas(plan)) {
         primaries += replica.primary ? 1 : 0;
