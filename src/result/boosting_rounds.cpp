@@ -27,7 +27,7 @@ std::string_view without_clock(std::string_view text) {
   return clock ? text.substr(text[10] == ' ' ? 11 : 10) : text;
 }
 
-// Of "training's auc".
+// For "training's auc".
 std::string name_of(std::string_view label) {
   std::string name(label);
   if (const auto of = name.find("'s "); of != std::string::npos) name.replace(of, 3, "_");

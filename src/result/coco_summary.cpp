@@ -14,7 +14,7 @@ constexpr std::string_view evaluated = "Evaluate annotation type *";  // by pyco
 constexpr std::string_view printed = "IoU metric: ";                  // by torchvision's references
 constexpr std::string_view bracket = ") @[ IoU=";
 
-// Takes "area=   all | " off the front: up to what divides it from the next, or to the bracket's end.
+// Consumes "area=   all | ": up to the separator before the next field, or to the closing bracket.
 bool take_field(std::string_view& text, std::string_view& key, std::string_view& value) {
   const auto sign = text.find('=');
   if (sign == std::string_view::npos) return false;
@@ -23,12 +23,12 @@ bool take_field(std::string_view& text, std::string_view& key, std::string_view&
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   value = text.substr(0, text.find_first_of(" |"));
   text.remove_prefix(value.size());
-  text.remove_prefix(std::min(text.find_first_not_of(" |"), text.size()));  // LVIS puts a blank alone between two
+  text.remove_prefix(std::min(text.find_first_not_of(" |"), text.size()));  // LVIS separates fields by a single blank
   const auto is_value = [](char c) { return belongs_to_name(c) || c == ':'; };
   return is_name(key) && !value.empty() && std::ranges::all_of(value, is_value);
 }
 
-// Of what the brackets hold; empty: it is something else.
+// `fields`: the contents of the brackets. Empty: not a row of the summary.
 std::string name_of(std::string_view measure, std::string_view fields) {
   std::string name(measure);
   std::string_view key, value;

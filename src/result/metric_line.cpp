@@ -36,7 +36,7 @@ enum class Place { epoch, epochs, step, none, metric };
 Place place_of(std::string_view name) {
   constexpr std::array<std::string_view, 6> steps{"step", "steps", "iter", "iteration", "batch", "global_step"};
   constexpr std::array<std::string_view, 5> totals{"epochs", "num_epochs", "n_epochs", "max_epochs", "total_epochs"};
-  constexpr std::array<std::string_view, 3> others{"v_num", "min_delta", "n_jobs"};  // of Lightning, its EarlyStopping, joblib
+  constexpr std::array<std::string_view, 3> others{"v_num", "min_delta", "n_jobs"};  // printed by Lightning, its EarlyStopping, joblib
   const auto plain = lower(name);
   if (plain == "epoch") return Place::epoch;
   if (one_of<6>(plain, steps)) return Place::step;
@@ -44,7 +44,7 @@ Place place_of(std::string_view name) {
   return one_of<3>(plain, others) ? Place::none : Place::metric;
 }
 
-// Sorts a value into its place.
+// Stores the value as epoch, step or metric, depending on its name.
 void add(MetricLine& line, std::string_view name, double value, std::optional<double> of = {}) {
   const auto place = place_of(name);
   if (place == Place::metric && !of) line.metrics.push_back({std::string(name), value, false});
@@ -62,7 +62,7 @@ bool is_environment(std::string_view name, double value, bool alone) {
   return name.find('_') != std::string_view::npos || (alone && std::trunc(value) == value);
 }
 
-// Where the threshold begins that ends at `end`, as in "mAP@[0.5:0.95]"; `end`: there is none.
+// The start of the threshold that ends at `end`, as in "mAP@[0.5:0.95]"; `end` if there is none.
 std::size_t threshold_before(std::string_view text, std::size_t end) {
   constexpr std::size_t longest = 40;
   const auto near = text.substr(0, end).substr(end - std::min(end, longest));
@@ -70,13 +70,13 @@ std::size_t threshold_before(std::string_view text, std::size_t end) {
   return at != std::string_view::npos && threshold_size(near.substr(at)) == near.size() - at ? end - (near.size() - at) : end;
 }
 
-// "IoU" of "@[ IoU=0.5": part of another name.
+// "IoU" in "@[ IoU=0.5" is part of another name.
 bool is_in_threshold(std::string_view text, std::size_t at) {
   const auto open = text.rfind("@[", at);
   return open != std::string_view::npos && text.substr(open, at - open).find(']') == std::string_view::npos;
 }
 
-// The name that ends at `end`; empty if what stands there is something else: an option, a path, part of a URL.
+// The name that ends at `end`; empty if it is something else: an option, a path, part of a URL.
 std::string_view name_before(std::string_view text, std::size_t end) {
   auto start = has(text, '@') ? threshold_before(text, end) : end;
   while (start > 0 && belongs_to_name(text[start - 1])) --start;
@@ -87,13 +87,13 @@ std::string_view name_before(std::string_view text, std::size_t end) {
   return bounded && is_measured_name(name) && !is_in_threshold(text, start) ? name : std::string_view();
 }
 
-// Before " = " a name stands for itself, or it is a metric's: not "depth" of "max depth = 7".
+// Before " = ", the name must be the only word or name a metric: "depth" in "max depth = 7" does not count.
 bool names_value(std::string_view text, std::string_view name) {
   const auto at = static_cast<std::size_t>(name.data() - text.data());
   return at < 2 || text[at - 1] != ' ' || !is_letter(text[at - 2]) || metric_kind(name) != MetricKind::none || names_step(name);
 }
 
-// A value of an object or a pair: 0.3, or "0.3", as the Trainer of transformers 5 prints it.
+// A value of an object or a pair: 0.3, or "0.3", as printed by the Trainer of transformers 5.
 std::optional<double> take_member(std::string_view& rest, bool& quoted) {
   const char quote = rest.empty() ? ' ' : rest.front();
   if (quote != '\'' && quote != '"') return take_scalar(rest);
@@ -105,7 +105,7 @@ std::optional<double> take_member(std::string_view& rest, bool& quoted) {
   return value;
 }
 
-// A word for nothing but a training's values.
+// Whether the name is used only for values of a training.
 bool tells_result(std::string_view name) {
   const auto kind = metric_kind(name);
   return kind == MetricKind::usual || kind == MetricKind::result;
@@ -116,14 +116,14 @@ bool is_share(std::string_view name, double value, double of) {
   return tells_result(name) && of > 0 && value >= 0 && value <= of && std::trunc(value) == value && std::trunc(of) == of;
 }
 
-// What is a setting wherever it is an argument: "Dropout(p=0.25)", but not "EvalResult(loss=0.3)".
+// Whether the name, as an argument, is a setting: true in "Dropout(p=0.25)", false in "EvalResult(loss=0.3)".
 bool is_argument_only(std::string_view name) { return place_of(name) == Place::metric && !tells_result(name); }
 
-// The pair around the equals sign at `at`. Returns where to look for the next one.
+// Reads the pair around the equals sign at `at`. Returns where to continue the search.
 std::size_t read_pair(std::string_view text, std::size_t at, CallArguments& arguments, MetricLine& line) {
   if (at + 1 < text.size() && text[at + 1] == '=') return at + 2;
   const bool spaced = at > 0 && text[at - 1] == ' ' && at + 1 < text.size() && text[at + 1] == ' ';
-  if (spaced && (text.front() == ' ' || text.front() == '\t')) return at + 1;  // indented: code, in a traceback
+  if (spaced && (text.front() == ' ' || text.front() == '\t')) return at + 1;  // indented: code in a traceback
   const auto name = name_before(text, spaced ? at - 1 : at);
   if (name.empty() || (spaced && !names_value(text, name))) return at + 1;
   auto rest = text.substr(at + (spaced ? 2 : 1));
@@ -155,17 +155,17 @@ bool begins_with_count(std::string_view text) {
 
 constexpr int fewest_settings = 2;
 
-// With another, it makes its line a dump of settings: "amp=True, batch=4, cache=False, …".
+// Two such values make the line a dump of settings: "amp=True, batch=4, cache=False, …".
 bool is_setting(std::string_view value) { return value.starts_with("True") || value.starts_with("False") || value.starts_with("None"); }
 
-// A line of a dump over several: "adam_beta1=0.9,".
+// One line of a dump that spans several: "adam_beta1=0.9,".
 bool is_argument(std::string_view text, const MetricLine& line) {
   text = trim(text);
   return line.metrics.size() == 1 && text.ends_with(',') && text.starts_with(line.metrics.front().name) && text.find(' ') == std::string_view::npos &&
          text.find(',') == text.size() - 1;
 }
 
-// "INFO:root:", as Python's logging.basicConfig begins its lines.
+// Strips "INFO:root:", the prefix of Python's logging.basicConfig.
 std::string_view without_level(std::string_view text) {
   constexpr std::array<std::string_view, 5> levels{"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
   const auto first = text.substr(0, 10).find(':');
@@ -175,7 +175,7 @@ std::string_view without_level(std::string_view text) {
   return text.substr(second + 1);
 }
 
-// "[host:00007] ", as Open MPI begins its lines: the number is a process.
+// Strips "[host:00007] ", a prefix of Open MPI; the number is a process ID.
 std::string_view without_process(std::string_view text) {
   if (!text.starts_with('[')) return text;
   const auto end = text.find_first_of("] ");
@@ -200,7 +200,7 @@ std::string without_escapes(std::string_view text) {
   return clean;
 }
 
-// Of versions that were drawn over one another the last one with content.
+// Of several versions drawn over each other, the last one that is not blank.
 std::string_view last_drawn(std::string_view text) {
   if (!has(text, '\r') && !has(text, '\b')) return text;
   while (!text.empty()) {
@@ -216,7 +216,7 @@ std::string_view last_drawn(std::string_view text) {
 
 bool may_have_metrics(std::string_view line) {
   if (has(line, '=') || names_epoch(line) || may_have_rounds(line) || may_have_worded(line)) return true;
-  // A flat object begins with its brace; a Keras line, whatever it is drawn with, has a count "45/45".
+  // A flat object starts with a brace; a Keras line contains a count "45/45", however its bar is drawn.
   return has(line, ':') && (has(line, '{') || (has(line, '/') && line.find(" - ") != std::string_view::npos));
 }
 
@@ -240,7 +240,7 @@ bool read_keras(std::string_view text, MetricLine& line) {
   if (!begins_with_count(rest)) return false;
   const auto count = rest.substr(0, rest.find(' '));
   const auto slash = count.find('/');
-  if (count.substr(0, slash) != count.substr(slash + 1)) return false;  // values in the middle of an epoch are not final
+  if (count.substr(0, slash) != count.substr(slash + 1)) return false;  // values within an epoch are not final
   for (auto at = rest.find(" - "); at != std::string_view::npos;) {
     rest.remove_prefix(at + 3);
     at = rest.find(" - ");
@@ -259,7 +259,7 @@ bool read_flat_object(std::string_view text, MetricLine& line) {
   if (!rest.starts_with('{') || !rest.ends_with('}')) return false;
   rest = rest.substr(1, rest.size() - 2);
   MetricLine found;
-  bool quoted = false;  // some are
+  bool quoted = false;  // whether any value is
   bool metrics = false;
   const auto skip = [&] { rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size())); };
   for (skip(); !rest.empty(); skip()) {
@@ -304,10 +304,11 @@ bool read_epoch(std::string_view text, MetricLine& line, bool anywhere) {
       auto total = rest.substr(divider.size());
       if (!total.empty() && is_digit(total.front())) of = take_number(total);
     }
-    const bool inside = !of && trim(text.substr(0, at)).find(' ') != std::string_view::npos;  // "saved after epoch 3"; but "Train Epoch: 3" counts
+    const bool inside = !of && trim(text.substr(0, at)).find(' ') != std::string_view::npos;  // "saved after epoch 3" does not count, "Train Epoch:
+                                                                                              // 3" does
     if (inside && !anywhere) continue;
     if (inside)
-      line.epoch = epoch;  // "best accuracy: 0.97 at epoch 7": how far the training is, it does not say
+      line.epoch = epoch;  // "best accuracy: 0.97 at epoch 7" does not tell the progress
     else
       add(line, "epoch", *epoch, of);
     return true;
@@ -332,7 +333,7 @@ MetricLine read_metric_line(std::string_view raw, MetricTable& table) {
     if (form(text, line)) return line;
   if (table.read(text, line)) return line;
   read_pairs(text, line);
-  const bool shown_half = begins_with_count(trim(text));  // of an epoch: values that are not final
+  const bool shown_half = begins_with_count(trim(text));  // within an epoch: values are not final
   const bool worded = !shown_half && (may_have_worded(text) || !line.metrics.empty()) && read_worded(text, line);
   if (shown_half) name_pairs(text, line);
   if (worded && line.epoch && !line.progress.epoch) line.progress.epoch = whole(*line.epoch);

@@ -1,4 +1,4 @@
-// What one line of a log says about the training.
+// Reads what one line of a log says about the training.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,35 +16,35 @@ struct MetricLine {
     std::size_t begin = 0, end = 0;
   };
   std::vector<Metric> metrics;  // without epoch and step
-  std::vector<Place> pairs;     // where in the text the first of them stand, as name=value
-  std::optional<double> epoch;  // said on this very line
+  std::vector<Place> pairs;     // the positions in the text of the first metrics, those given as name=value
+  std::optional<double> epoch;  // given on this line
   std::optional<double> step;
   Progress progress;
-  bool of_epoch = false;  // a Keras line: it belongs to the epoch that was announced before
+  bool of_epoch = false;  // a Keras line: it belongs to the epoch announced before
 };
 
-// Cheap: whether the line could say anything. False for nearly all lines of a log.
+// Cheap pre-check. False for nearly all lines of a log.
 bool may_have_metrics(std::string_view line);
 
-// Each reads one form; false if the line does not have it. `text` is clean: no colours, carriage returns or rank prefix.
+// Each reads one form; false if the line does not have it. `text` is clean: no colors, carriage returns or rank prefix.
 bool read_pairs(std::string_view text, MetricLine& line);
 bool read_keras(std::string_view text, MetricLine& line);
 bool read_flat_object(std::string_view text, MetricLine& line);
-// "Epoch 3/10", "epoch [3/10]", and at the start of a line "Epoch 3". `anywhere`: also elsewhere, where it is no progress.
+// "Epoch 3/10", "epoch [3/10]", and at the start of a line "Epoch 3". `anywhere`: also elsewhere, where it does not count as progress.
 bool read_epoch(std::string_view text, MetricLine& line, bool anywhere);
 
 class MetricTable;
 
-// All forms: these, boosting_rounds.h, metric_table.h, worded_metrics.h. Takes redrawn versions, colours and prefixes off first. `table`: the one
-// that the log's earlier lines have begun.
+// Reads all forms: the above, boosting_rounds.h, metric_table.h, worded_metrics.h. Strips redrawn versions, colors and prefixes first. `table`: the
+// table begun by earlier lines of the log.
 MetricLine read_metric_line(std::string_view line, MetricTable& table);
 
-// Without redrawn versions, colours and the prefix of a rank. `storage` may hold what is returned.
+// Strips redrawn versions, colors and the rank prefix. The result may point into `storage`.
 std::string_view clean_line(std::string_view line, std::string& storage);
 
-// A value of a name that is a metric, an epoch, a step, …: as `name=value`; of a fraction its quotient.
+// Stores a value under a name that may be a metric, an epoch, a step, …: like `name=value`; a fraction is stored as its quotient.
 void put_value(MetricLine& line, std::string_view name, double value, std::optional<double> of);
-// All that the line says under that name.
+// Removes everything that the line says under that name.
 void drop_value(MetricLine& line, std::string_view name);
 
 }  // namespace trainstep::result

@@ -17,7 +17,7 @@
 namespace trainstep::result {
 namespace {
 
-// Of one pattern: its program, and what a search remembers. Forty weigh 5 MB at most; usual ones a few KB each.
+// For one pattern: its program and the state cached by searches. Forty patterns take at most 5 MB; typical ones a few KB each.
 constexpr std::int64_t most_memory = std::int64_t{128} << 10U;
 constexpr int most_matches = 10;
 constexpr std::size_t near_end = 1000;
@@ -32,7 +32,7 @@ RE2::Options settings() {
   return options;
 }
 
-// What to write instead; empty: RE2's reason says it.
+// What to write instead; empty if RE2's reason is sufficient.
 std::string_view remedy(const RE2& regex) {
   const auto& part = regex.error_arg();
   const bool behind = regex.pattern().find("(?<=") != std::string::npos || regex.pattern().find("(?<!") != std::string::npos;
@@ -53,7 +53,7 @@ Error refusal(const RE2& regex) {
   return input_error(fmt::format("{}{}{}{}", reason, part.empty() ? "" : ": ", part.empty() ? "" : shown_value("", Json(part)), remedy(regex)));
 }
 
-// As the other forms read them; of a fraction also what it is of.
+// Read as in the other forms; for a fraction also its denominator.
 struct Number {
   double value = 0;
   std::optional<double> of{};
@@ -70,7 +70,7 @@ std::optional<Number> read_number(std::string_view text) {
   return ends_value(text) ? std::optional(number) : std::nullopt;
 }
 
-// The epoch and the step that the line names, as beside any metric's word.
+// Reads the epoch and the step that the line names, as they are read next to a metric in words.
 void read_place(std::string_view text, MetricLine& line) {
   MetricLine words;
   words.metrics.emplace_back();
@@ -94,7 +94,7 @@ std::optional<Number> MetricPatterns::Pattern::find_last(std::string_view text) 
   std::optional<Number> last;
   std::array<re2::StringPiece, 2> groups;
   std::size_t from = 0;
-  // Each search may look to the end of the line: with as many as there are letters the time would be its square.
+  // Each search may scan to the end of the line, so one search per byte would take quadratic time.
   for (int count = 1; from <= text.size() && regex.Match(piece(text), from, text.size(), RE2::UNANCHORED, groups.data(), 2); ++count) {
     const auto number = groups[1].data() == nullptr ? std::nullopt : read_number(view(groups[1]));
     if (number) last = number;
@@ -107,7 +107,7 @@ std::optional<Number> MetricPatterns::Pattern::find_last(std::string_view text) 
   return last;
 }
 
-// With the colon of SageMaker's "validation:accuracy".
+// Also allows a colon, as in SageMaker's "validation:accuracy".
 Result<void> check_metric_name(std::string_view name) {
   auto plain = std::string(name);
   std::ranges::replace(plain, ':', '_');

@@ -15,7 +15,6 @@ namespace {
 constexpr std::size_t most_columns = 40;
 constexpr std::size_t longest_row = 1000;
 
-// Takes a word off the front.
 std::string_view take_word(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   const auto word = text.substr(0, text.find_first_of(" \t"));
@@ -23,7 +22,8 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-// Columns are two blanks apart; a name may have single ones: "Train Loss". Not one with a threshold: "mAP@.5 mAP@.5:.95" are two.
+// Columns are separated by two blanks; a name may contain single ones: "Train Loss". A name with a threshold ends at the first blank: "mAP@.5
+// mAP@.5:.95" are two columns.
 std::vector<std::string_view> columns_of(std::string_view text) {
   std::vector<std::string_view> columns;
   for (text = trim(text); !text.empty() && columns.size() <= most_columns; text = trim(text)) {
@@ -35,7 +35,7 @@ std::vector<std::string_view> columns_of(std::string_view text) {
   return columns;
 }
 
-// "| name | value |", trimmed at its end only: how far the name is set in says what it is.
+// "| name | value |". Leading blanks of the name are kept: its indentation tells whether it is a group or a metric.
 struct BoxRow {
   std::string_view name, value;
 };
@@ -72,7 +72,7 @@ bool is_metric(std::string_view name, bool of_classes) {
   return metric_kind(name) != MetricKind::none && (last == std::string_view::npos || !names_setting(name.substr(last + 1)));
 }
 
-// What the drawing of a bar has put behind the last column: "mAP50-95): 100% ━━━ 2/2", "64: 100%".
+// Strips what a progress bar has drawn after the last column: "mAP50-95): 100% ━━━ 2/2", "64: 100%".
 std::string_view without_bar(std::string_view text) {
   const auto bar = text.find(": ");
   return bar == std::string_view::npos ? text : text.substr(0, bar);
@@ -81,7 +81,7 @@ std::string_view without_bar(std::string_view text) {
 }  // namespace
 
 bool MetricTable::may_read(std::string_view line) const {
-  if (line.starts_with('\r') || line.starts_with('\x1B')) return true;  // of what was drawn, the last state is yet to be found
+  if (line.starts_with('\r') || line.starts_with('\x1B')) return true;  // redrawn: its last state has not been extracted yet
   const auto first = line.find_first_not_of(" \t");
   if (first == std::string_view::npos) return false;
   const auto rest = line.substr(first);

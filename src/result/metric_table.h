@@ -1,4 +1,4 @@
-// Metrics that a program prints as a table: a line of names, and below it a line of numbers for each epoch.
+// Parses metrics that a program prints as a table: a line of names, and below it a line of numbers for each epoch.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,22 +16,22 @@ struct MetricLine;
 // fastai        epoch     train_loss  valid_loss  accuracy  time
 // scikit-learn        Iter       Train Loss   Remaining Time
 // spaCy         E    #       LOSS TEXTCAT  CATS_SCORE  SCORE
-// Ultralytics         Epoch    GPU_mem   box_loss   cls_loss  Instances       Size      and        Class     Images  Instances      Box(P          R
-// mAP50  mAP50-95)
+// Ultralytics         Epoch    GPU_mem   box_loss   cls_loss  Instances       Size
+// and        Class     Images  Instances      Box(P          R      mAP50  mAP50-95)
 //
 // Stable-Baselines3, a box whose groups end in a slash:
 // | train/                  |               |
 // |    value_loss           | 89            |
 //
-// The rows of pycocotools (coco_summary.h) need no header.
+// Rows printed by pycocotools (coco_summary.h) need no header.
 //
-// A header's first name is one of these, and at least one of the others is a metric's (metric_words.h). A row has as many words, the first of which
-// is a count, or "all" below Class; from it those are taken that are below a metric's name. Other lines may stand between.
+// The first name in a header is one of these, and at least one other names a metric (metric_words.h). A row has as many words, the first of which is
+// a count, or "all" below Class; its values below names of metrics are read. Other lines may occur in between.
 class MetricTable {
  public:
-  // Whether the line is part of a table. `text` is clean. A header replaces the one before.
+  // Whether the line is part of a table. `text` is clean. A header replaces the previous one.
   bool read(std::string_view text, MetricLine& line);
-  // Cheap: whether the line could be a header, or a row below the one that was read.
+  // Cheap pre-check: whether the line could be a header, or a row below the current one.
   [[nodiscard]] bool may_read(std::string_view line) const;
 
  private:
@@ -39,7 +39,7 @@ class MetricTable {
   bool read_header(std::string_view text);
   bool read_row(std::string_view text, MetricLine& line) const;
 
-  std::vector<std::string> m_columns;  // empty: no header yet; "": not a metric's
+  std::vector<std::string> m_columns;  // empty: no header yet; "": not a metric
   bool m_in_box = false;               // below the name of a group
   CocoSummary m_coco;
   bool m_of_steps = false;

@@ -31,7 +31,7 @@ std::string_view take_bound(std::string_view& text) {
   return bound;
 }
 
-// Of an overlap, 0.5:0.95 or 50:95; what follows the rank of "Acc@1:76.1" or "top1:0.76" is its value.
+// A range of overlaps is 0.5:0.95 or 50:95; in "Acc@1:76.1" or "top1:0.76" the number after the colon is the value.
 bool is_range(std::string_view from, std::string_view to) {
   const bool fraction = has(from, '.');
   const auto low = take_number(from), high = take_number(to);
@@ -146,7 +146,7 @@ bool ends_value(std::string_view rest) {
   if (rest.starts_with('%')) rest.remove_prefix(1);
   skip_deviation(rest);
   if (rest.starts_with('.')) rest.remove_prefix(1);                                 // the end of a sentence
-  if (rest.starts_with(',') && rest.size() > 1 && is_digit(rest[1])) return false;  // 1,234.5: not the number 1
+  if (rest.starts_with(',') && rest.size() > 1 && is_digit(rest[1])) return false;  // in 1,234.5 the number is not 1
   return rest.empty() || std::string_view(" \t,;|)]}").find(rest.front()) != std::string_view::npos;
 }
 

@@ -1,4 +1,4 @@
-// What the readers of metric lines share: letters, names, numbers.
+// Shared by the parsers of metric lines: letters, names, numbers.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -23,23 +23,23 @@ inline bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= longest_name && is_letter(name.front()) && std::ranges::all_of(name, belongs_to_name);
 }
 
-// What stands behind a name to say at which rank or overlap it was measured: the size of "@5", "@0.5", "@0.5:0.95", "@50-95", "@[IoU=0.50:0.95]" at
-// the front of `text`; 0: there is none. Of "@1:76.1" only "@1" is one: 76.1 is a value.
+// The size of a suffix at the start of `text` that gives the rank or overlap at which a metric was measured: "@5", "@0.5", "@0.5:0.95", "@50-95",
+// "@[IoU=0.50:0.95]"; 0: there is none. In "@1:76.1" only "@1" is one: 76.1 is the value.
 std::size_t threshold_size(std::string_view text);
 
-// Of a word that ends at `end` in such a number, where the range ends that begins with it: "mAP_0.5:0.95", "mAP50:95"; else `end`.
+// If the word that ends at `end` ends in such a number, the end of the range that starts with it: "mAP_0.5:0.95", "mAP50:95"; else `end`.
 std::size_t range_end(std::string_view text, std::size_t end);
 
 // A name, or one with such a threshold or range: "mAP@0.5:0.95".
 bool is_measured_name(std::string_view name);
 
-// As it is called: "mAP@[IoU=0.5:0.95]" is mAP@0.5:0.95.
+// The usual form: "mAP@[IoU=0.5:0.95]" becomes mAP@0.5:0.95.
 std::string plain_name(std::string_view name);
 
-// memchr: lines are long, and most hold nothing.
+// Uses memchr, because lines are long and most contain none.
 inline bool has(std::string_view text, char c) { return !text.empty() && std::memchr(text.data(), c, text.size()) != nullptr; }
 
-// `word` is in lower case. Without a copy: this runs for each equals sign of a log.
+// `word` is in lower case. Does not copy: called for each equals sign of a log.
 inline bool starts_ignoring_case(std::string_view text, std::string_view word) {
   return text.size() >= word.size() && std::equal(word.begin(), word.end(), text.begin(), [](char w, char c) { return w == lower_letter(c); });
 }
@@ -48,16 +48,16 @@ inline bool same_ignoring_case(std::string_view text, std::string_view word) {
   return text.size() == word.size() && starts_ignoring_case(text, word);
 }
 
-// A number as programs print it: 3, +0.5, 1e-3, nan, -inf, Infinity. Takes it off the front of `text`.
+// A number as programs print it: 3, +0.5, 1e-3, nan, -inf, Infinity. Consumes it from the front of `text`.
 std::optional<double> take_number(std::string_view& text);
 
-// A number, or one as NumPy, PyTorch and JAX show what holds one: np.float64(0.5), tensor(0.5, device='cuda:0'), Array(0.5, dtype=float32).
+// A number, or a scalar as NumPy, PyTorch and JAX print it: np.float64(0.5), tensor(0.5, device='cuda:0'), Array(0.5, dtype=float32).
 std::optional<double> take_scalar(std::string_view& text);
 
-// A whole number. Takes it off the front of `text`.
+// A non-negative integer. Consumes it from the front of `text`.
 std::optional<double> take_count(std::string_view& text);
 
-// What follows a value's number allows it to be one: not 1,234.5, 1.2.3, 10MB, 12:30. A deviation may: 0.5±0.1, 0.5+/-0.1.
+// Whether `rest`, the text after a number, lets the number be a value: not in 1,234.5, 1.2.3, 10MB, 12:30. A deviation does: 0.5±0.1, 0.5+/-0.1.
 bool ends_value(std::string_view rest);
 
 }  // namespace trainstep::result

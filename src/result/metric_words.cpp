@@ -10,7 +10,7 @@
 namespace trainstep::result {
 namespace {
 
-// Words in lower case, found by their first letter.
+// Words in lower case, looked up by their first letter.
 template <std::size_t N>
 class Words {
  public:
@@ -21,7 +21,7 @@ class Words {
       m_from[letter] = at;
     }
   }
-  // `word` begins with a letter, in any case.
+  // False if `word` does not begin with a letter. Ignores case.
   [[nodiscard]] bool have(std::string_view word) const {
     if (word.empty() || !is_letter(word.front())) return false;
     const auto letter = static_cast<std::size_t>(lower_letter(word.front()) - 'a');
@@ -44,7 +44,7 @@ constexpr auto results = words("acc", "accuracy", "ap", "aps", "ar", "auc", "auc
 constexpr auto usual =
     words("cost", "entropy", "kl", "likelihood", "loss", "losses", "metric", "objective", "precision", "recall", "score", "scores");
 constexpr auto rates = words("err", "error", "gnorm", "lr");
-// Of these only with a number: f1, r2, top5, ap50; "map" is Python's and a thing of settings, mAP is not.
+// These count only with a number: f1, r2, top5, ap50. "map" is a Python function and occurs in settings; mAP is a metric.
 constexpr auto numbered = words("ap", "ar", "f", "map", "r", "rouge", "top");
 constexpr auto settings = words("base", "bits", "budget", "coef", "coeff", "coefficient", "count", "decay", "desired", "early", "eps", "epsilon",
                                 "every", "expected", "factor", "fn", "format", "func", "function", "goal", "id", "index", "init", "initial",
@@ -57,13 +57,13 @@ constexpr auto steps = words("batch", "global_step", "iter", "iteration", "itera
 constexpr auto of_errors = words("absolute", "percentage", "squared");  // "mean squared error"
 constexpr auto suffixes = words("avg", "average", "mean", "score", "total", "value");
 
-// A new word begins with a capital and a small letter: testAcc, but not in mAP or IoU.
+// A new word begins with an upper-case letter followed by a lower-case one: in testAcc, but not in mAP or IoU.
 bool begins_word(std::string_view word, std::size_t at) {
   return is_upper(word[at]) && !is_upper(word[at - 1]) && at + 1 < word.size() && is_letter(word[at + 1]) && !is_upper(word[at + 1]);
 }
 
-// Calls with each part of a word, its number taken off, and what follows it: "val", "Acc", "F", "mAP". Parts are divided by signs, by digits, and
-// where a new word begins.
+// Calls with each part of a word, without its number, and with the rest of the word: "val", "Acc", "F", "mAP". Parts are separated by punctuation, by
+// digits, and where a new word begins.
 template <class Call>
 void for_each_part(std::string_view word, const Call& call) {
   std::size_t at = 0;
@@ -86,16 +86,17 @@ bool has_part(std::string_view word, const Words<N>& all) {
   return found;
 }
 
-// "top5", "ap50", "recall@10"; but of F and R one digit: f1, r2.
+// "top5", "ap50", "recall@10"; for F and R only one digit: f1, r2.
 bool is_numbered(std::string_view part, std::string_view rest) {
   if (rest.size() > 1 && rest.front() == '@') return true;
   const auto digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
   return part.size() == 1 ? digits == 1 : digits > 0;
 }
 
-// As Kubernetes' suffixes and the names of jobs have them: "cefcde6f96" in "digits-cefcde6f96-launcher". Letters and digits take turns twice.
+// Whether it contains a hash, as in Kubernetes' suffixes and names of jobs: "cefcde6f96" in "digits-cefcde6f96-launcher". A hash has at least two
+// runs of digits and a letter before the last one.
 bool has_hash(std::string_view word) {
-  int runs = 0;  // of digits
+  int runs = 0;  // runs of digits
   bool letters = false;
   for (std::size_t at = 0; at < word.size(); ++at) {
     if (!is_digit(word[at]) && !is_letter(word[at])) {

@@ -1,5 +1,4 @@
-// The words by which people call a training's metrics. `name=0.3` says itself that it is a value with a name; of "loss 0.3" and "Acc: 91%" only
-// the word does.
+// The words that name metrics of a training. `name=0.3` is recognizable as a named value by its form; "loss 0.3" and "Acc: 91%" only by the word.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,27 +8,27 @@ namespace trainstep::result {
 
 enum class MetricKind {
   none,
-  rate,    // lr, error: also a setting, or no number of a training at all; a metric beside another, or with an epoch or step
-  usual,   // loss, score, precision: also a setting; as above, or of a named part of the data ("val loss"), or written as a title ("Loss: 0.3")
-  result,  // accuracy, auc, f1: never anything else
+  rate,    // lr, error: also a setting, or not a number of a training; a metric next to another one, or with an epoch or step
+  usual,   // loss, score, precision: also a setting; a metric as above, or of a named part of the data ("val loss"), or capitalized ("Loss: 0.3")
+  result,  // accuracy, auc, f1: always a metric
 };
 
-// Of one word: "loss", "val_loss", "Acc@1", "mAP50-95", "train/loss_cls", "testAcc". None if it also holds a word of settings: "loss_scale".
+// For one word: "loss", "val_loss", "Acc@1", "mAP50-95", "train/loss_cls", "testAcc". None if it also contains a word for settings: "loss_scale".
 MetricKind metric_kind(std::string_view word);
 
-// Of the last words of a phrase: "learning rate", "grad norm", "lm loss value", "f1 score".
+// For the last two words of a phrase: "learning rate", "grad norm", "lm loss value", "f1 score".
 MetricKind metric_kind(std::string_view before, std::string_view last);
 
-// Cheap: false where no metric's name ends with this word.
+// Cheap pre-check: false if no name of a metric ends with this word.
 bool may_end_name(std::string_view word);
 
-// train, test, val, …: which data a value is of.
+// train, test, val, …: the data that a value was measured on.
 bool names_data(std::string_view word);
-// So does a part of the word: "val_loss".
+// A part of the word names the data: "val_loss".
 bool holds_data(std::string_view word);
-// best, average, …: what follows is an outcome; or a part of the word says so.
+// best, average, …: the following value is a result. Also true if only a part of the word says so.
 bool holds_outcome(std::string_view word);
-// target, minimum, …: what follows is a wish.
+// target, minimum, …: the following value is a setting, not a result.
 bool names_setting(std::string_view word);
 // iteration, step, batch, …
 bool names_step(std::string_view word);

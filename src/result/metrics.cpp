@@ -12,21 +12,21 @@ namespace trainstep::result {
 namespace {
 
 constexpr std::size_t most_names = 2000;
-constexpr std::size_t most_curves = 200;  // of the others the last value
+constexpr std::size_t most_curves = 200;  // of further names only the last value
 constexpr std::size_t most_points = 2000;
 constexpr std::size_t longest_tail = std::size_t{4} << 10U;
-constexpr std::size_t longest_pair = 200;  // with its blanks
+constexpr std::size_t longest_pair = 200;  // including blanks
 
 using Axis = MetricSeries::Axis;
 
-// The i-th point kept is value 1 + i·stride.
+// The i-th kept point is value 1 + i·stride.
 void use_count_axis(MetricSeries& series, std::uint64_t stride) {
   series.axis = Axis::count;
   double x = 1;
   for (auto& point : series.points) point.x = std::exchange(x, x + static_cast<double>(stride));
 }
 
-// Keeps every second point, the first among them.
+// Keeps every second point, starting with the first.
 void thin_out(std::vector<MetricPoint>& points) {
   for (std::size_t i = 1; 2 * i < points.size(); ++i) points[i] = points[2 * i];
   points.resize((points.size() + 1) / 2);
@@ -37,16 +37,16 @@ void thin_out(std::vector<MetricPoint>& points) {
 void MetricReader::Curve::add(MetricPoint point) {
   auto& points = series.points;
   if (series.axis == Axis::step && !points.empty() && point.x < points.back().x)
-    use_count_axis(series, stride);  // steps that begin anew in each epoch
+    use_count_axis(series, stride);  // the step numbers restart in each epoch
   if (series.axis == Axis::count) {
     point.x = static_cast<double>(count + 1);
   } else if (!points.empty() && point.x == points.back().x) {
-    points.back() = point;  // the later value of the same epoch
+    points.back() = point;  // a later value for the same epoch
     return;
   }
   ++count;
   if (last_only) return points.assign(1, point);
-  // Value n is on the grid if n - 1 is a multiple of the stride; the last point may be off it, and is then replaced.
+  // Value n is on the grid if n - 1 is a multiple of the stride; the last point may be off the grid, and is then replaced.
   const bool last_is_on_grid = points.empty() || (count - 2) % stride == 0;
   if (!last_is_on_grid) {
     points.back() = point;
@@ -101,8 +101,8 @@ void MetricReader::feed(std::string_view line, Time at) {
   read(line, at);
 }
 
-// No value is read that is cut: what stands at the end waits for the next piece, from its last drawn version on, or from a blank that is far enough
-// away. A longer word is not read: behind what stands for it, its rest is no name either.
+// No truncated value is read: the end is kept for the next piece, from its last redrawn version on, or from a blank that is far enough from the end.
+// A longer word is not read: it is replaced by a placeholder, so that its rest is not taken for a name either.
 [[gnu::cold]] void MetricReader::feed_piece(std::string_view piece, bool goes_on, Time at) {
   auto text = std::exchange(m_tail, {}).append(piece);
   if (goes_on) {

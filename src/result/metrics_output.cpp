@@ -15,7 +15,7 @@ namespace {
 
 bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '-'; }
 
-// json.dumps writes NaN, Infinity and -Infinity, which are no JSON: they are put in quotes.
+// Quotes NaN, Infinity and -Infinity, which json.dumps writes but JSON does not allow.
 std::string with_quoted_words(std::string_view text) {
   std::string result;
   bool in_string = false;

@@ -1,4 +1,4 @@
-// What a program's metrics file holds besides metrics.
+// The contents of a program's metrics file other than metrics.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace trainstep::result {
 
-// Of a plain object ({"accuracy": 0.93, "split": "test"}): the members that are neither numbers nor null. {} for every other shape that
-// read_metrics() knows, and for what it does not take.
+// Of a plain object ({"accuracy": 0.93, "split": "test"}): the members that are neither numbers nor null. {} for all other formats of read_metrics(),
+// and for what it refuses.
 Json members_besides_metrics(std::string_view text);
 
 }  // namespace trainstep::result

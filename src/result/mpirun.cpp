@@ -17,7 +17,7 @@ std::optional<int> number(std::string_view text) {
   return value;
 }
 
-// The number that stands behind `label`, if the line has that.
+// The number after `label`, if the line contains the label.
 std::optional<int> number_after(std::string_view line, std::string_view label) {
   const auto at = line.find(label);
   if (at == std::string_view::npos) return std::nullopt;
@@ -54,7 +54,7 @@ std::optional<MpiFailure> open_mpi_abort(std::span<const std::string> lines) {
   const std::string_view line = lines.front();
   const auto rank = number_after(line, "MPI_ABORT was invoked on rank ");
   if (!rank) return std::nullopt;
-  const bool world = line.find("MPI_COMM_WORLD") != std::string_view::npos;  // ranks of other communicators are not ours
+  const bool world = line.find("MPI_COMM_WORLD") != std::string_view::npos;  // ranks in other communicators are not global ranks
   for (const auto& below : lines.subspan(1, std::min<std::size_t>(lines.size() - 1, 3))) {
     auto code = number_after(below, "with errorcode ");
     if (!code) code = number_after(below, "Errorcode:");
@@ -71,8 +71,8 @@ std::optional<MpiFailure> mpich_abort(std::string_view line) {
 }
 
 // "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES", below it "=   PID 32323 RUNNING AT foo" (Intel: "=   RANK 1 PID 123 RUNNING AT foo"),
-// "=   EXIT CODE: 9" or "=   KILLED BY SIGNAL: 9 (Killed)"; a signal is told once more: "… EXIT STRING: Killed (signal 9)", and there alone it is
-// right.
+// "=   EXIT CODE: 9" or "=   KILLED BY SIGNAL: 9 (Killed)". A signal is printed once more: "… EXIT STRING: Killed (signal 9)", and only there it is
+// correct.
 std::optional<MpiFailure> hydra(std::span<const std::string> lines) {
   if (lines.front().find("BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES") == std::string::npos) return std::nullopt;
   MpiFailure failure;

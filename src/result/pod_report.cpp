@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view mark = "trainstep_report";
 constexpr int version = 1;
 
-// [[step, value, seconds since 1970], …]
+// [[step, value, Unix time in seconds], …]
 Json to_json(const MetricSeries& series) {
   constexpr double exact = 9007199254740992;
   auto points = Json::array();
@@ -29,7 +29,7 @@ Json to_json(const MetricSeries& series) {
   return {{"name", series.name}, {"points", std::move(points)}};
 }
 
-// What is no such curve is none: nobody's training fails for it.
+// Malformed curves are dropped: they must not fail a training.
 std::optional<MetricSeries> read_curve(const Json& json) {
   constexpr std::size_t most_points = 4'000;
   constexpr std::int64_t latest = 100'000'000'000;
@@ -89,7 +89,7 @@ std::optional<VerdictClass> class_of(std::string_view word) {
   return std::nullopt;
 }
 
-// 0 for what is none; a count beyond 2^53 is none either.
+// 0 if it is not a number; a count above 2^53 is not one either.
 double number(const Json& json, std::string_view key) {
   constexpr double most = 9007199254740992;
   const auto* value = find(json, key);

@@ -1,4 +1,4 @@
-// What the agent in a training pod tells the step: in its termination message, and in the record of a finished training. Pure.
+// The report of the agent in a training pod to the step: in its termination message, and in the record of a finished training. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,39 +17,40 @@ namespace trainstep::result {
 
 // An output as the program left it.
 struct ReportedOutput {
-  std::string name;  // formal
+  std::string name;  // formal name
   bool artifact = false;
-  bool present = false;                // its value is known; an artifact: this run has written it, or says where it is
+  bool present = false;                // its value is known; for an artifact: this run has written it, or has reported its URI
   std::optional<Json> value;           // of a value
-  std::string uri;                     // of an artifact: where it is, if the program says that it lies elsewhere than where it was asked for
+  std::string uri;                     // of an artifact: its location, if the program reports another one than the requested one
   Json metadata = Json::object();      // of an artifact: KFP v2, set by the program
-  std::vector<MetricSeries> curves{};  // of the TensorBoard logs among an artifact's files
+  std::vector<MetricSeries> curves{};  // from the TensorBoard logs among an artifact's files
 };
 
 struct PodReport {
   std::string attempt;           // of the job: Task::attempt
-  int exit_code = 0;             // of the program; without meaning when the agent failed
-  VerdictClass verdict_class{};  // succeeded: the program did, and its outputs are delivered
-  std::string message;           // of a failure that is the agent's own: "input data: …"
-  bool primary = false;          // outputs and bytes are those of the job
+  int exit_code = 0;             // of the program; meaningless if the agent failed
+  VerdictClass verdict_class{};  // succeeded: the program succeeded, and its outputs are delivered
+  std::string message;           // if the agent itself failed: "input data: …"
+  bool primary = false;          // outputs and byte counts are those of the job
   bool repeated = false;         // this attempt did nothing: the training had finished in an earlier one
   std::vector<ReportedOutput> outputs;
-  bool shortened = false;       // values and metadata did not fit into a termination message: the whole report is the record of the finished training
-  bool curves_thinned = false;  // of curves and their points some are left out: all are in the record
+  bool shortened = false;       // values and metadata did not fit into a termination message: the complete report is the record of the finished
+                                // training
+  bool curves_thinned = false;  // some curves or points are omitted: the record has all of them
   std::int64_t bytes_in = 0, bytes_out = 0;
   double seconds_in = 0, seconds_out = 0;
 };
 
-// What the kubelet takes as a termination message (core/v1, terminationMessagePath).
+// The kubelet's limit for a termination message (core/v1, terminationMessagePath).
 inline constexpr std::size_t longest_termination_message = 4096;
 
 std::string to_text(const PodReport& report);
 
-// Keeps at most so many points of each curve, the last one among them; none: no curve at all.
+// Keeps at most `most` points of each curve, including the last one; 0 removes the curves.
 void thin_curves(PodReport& report, std::size_t most);
-// At most so many points of all curves together, for a record: their last values stay.
+// The limit for the points of all curves together in a record; the last value of each is kept.
 inline constexpr std::size_t most_reported_points = 20'000;
-// None: the text is something else, or a report of another version.
+// None: the text is not a report, or one of another version.
 std::optional<PodReport> read_pod_report(std::string_view text);
 
 }  // namespace trainstep::result

@@ -1,4 +1,4 @@
-// The mark that launchers put before each line of a rank's output.
+// The prefix that launchers put before each line of a rank's output.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -27,7 +27,7 @@ inline PrefixedLine split_rank_prefix(std::string_view line) {
     if (line.substr(end).starts_with(stream)) end += stream.size();
   if (end == line.size() || line[end] != ':') return {{}, line};
   ++end;
-  const bool tagged_by_mpirun = line[end - 2] == '>';  // which puts no blank of its own
+  const bool tagged_by_mpirun = line[end - 2] == '>';  // which adds no blank
   if (!tagged_by_mpirun && end < line.size() && line[end] == ' ') ++end;
   return {line.substr(0, end), line.substr(end)};
 }

@@ -14,7 +14,7 @@ class Tail {
  public:
   explicit Tail(std::size_t max_lines = 50, std::size_t max_bytes = std::size_t{16} << 10U) : m_max_lines(max_lines), m_max_bytes(max_bytes) {}
 
-  // One line, without its newline. A line longer than the byte limit keeps its end.
+  // Adds one line, without its newline. Of a line longer than the byte limit, the end is kept.
   void push(std::string_view line) {
     if (line.size() > m_max_bytes) line.remove_prefix(line.size() - m_max_bytes);
     std::string kept = recycled();
@@ -34,7 +34,7 @@ class Tail {
   [[nodiscard]] bool empty() const { return m_lines.empty(); }
 
  private:
-  // A full ring gives the oldest line's memory to the newest: a log of millions of lines costs no allocation per line.
+  // If the buffer is full, the newest line reuses the memory of the oldest, so that no line of a long log needs an allocation.
   std::string recycled() {
     if (m_lines.empty() || m_lines.size() < m_max_lines) return {};
     std::string oldest = std::move(m_lines.front());

@@ -14,16 +14,16 @@ namespace {
 constexpr std::size_t most_curves = 2000;
 constexpr std::size_t most_with_points = 200;
 constexpr std::size_t most_points = 2000;
-constexpr std::size_t longest_name = 200;  // of run and tag; longer ones are nobody's metrics
+constexpr std::size_t longest_name = 200;  // of run and tag together; longer ones are ignored
 
-// Any double; what is no time is 1970.
+// Accepts any double; an invalid time becomes the epoch (1970).
 Time time_of(double seconds) {
   constexpr double most = 1e11;
   if (!(std::abs(seconds) < most)) return {};
   return Time(Duration(static_cast<Duration::rep>(seconds * 1000)));
 }
 
-// The folder in which it lies; "": the one of all.
+// The parent folder; "": the root folder.
 std::string_view parent_of(std::string_view run) {
   const auto slash = run.rfind('/');
   return slash == std::string_view::npos ? std::string_view() : run.substr(0, slash);
@@ -60,7 +60,7 @@ void TensorboardCurves::Curve::add(const MetricPoint& point) {
   stride *= 2;
 }
 
-// Null: it is no scalar, or there are too many.
+// Null: not a scalar, or too many curves.
 TensorboardCurves::Curve* TensorboardCurves::curve_of(const Key& key, const TensorboardEvent::Value& value) {
   if (const auto known = m_index.find(key); known != m_index.end()) return &m_curves[known->second].second;
   if (value.tensor && value.plugin != "scalars") return nullptr;

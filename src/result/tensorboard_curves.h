@@ -1,4 +1,4 @@
-// The curves of a TensorBoard log, from its events. Pure.
+// Builds the curves of a TensorBoard log from its events. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,33 +18,33 @@
 
 namespace trainstep::result {
 
-// Takes the events of a folder of logs, of each run in the order in which they were written. Bounded: 2000 curves, of the first 200 the points, at
-// most 2000 and thinned out evenly, of the others the last one.
+// Accepts the events of a folder of logs; those of one run in the order in which they were written. Limits: 2000 curves; for the first 200 up to 2000
+// points, thinned out evenly, for the others only the last point.
 //
-// Steps only grow: a value takes those of its step and of later ones back, as in TensorBoard (a training that went on from an older checkpoint
-// writes them again; tensorboard/data/server/reservoir.rs), and a restart takes those of all tags of its run.
+// Steps increase: a value discards the values of its own and of later steps, as in TensorBoard (a training resumed from an older checkpoint writes
+// them again; tensorboard/data/server/reservoir.rs), and a restart discards those of all tags of its run.
 class TensorboardCurves {
  public:
-  // What is older was not written by this training: it is not taken.
+  // Older events were not written by this training and are ignored.
   explicit TensorboardCurves(std::optional<Time> not_before = std::nullopt) : m_not_before(not_before) {}
 
-  // A folder with event files, relative to that of all logs: "lightning_logs/version_0", "train"; "" is that one itself.
+  // A folder with event files, relative to the root of the logs: "lightning_logs/version_0", "train"; "" is the root itself.
   void add_run(const std::string& run) { m_runs.insert(run); }
   void add(const std::string& run, const TensorboardEvent& event);
 
-  // Named as TensorBoard shows them in the deepest folder that holds all runs: by run and tag ("train/epoch_loss"), or by the tag where there is one
-  // run only. That of a part of the data – train, validation, … – always has its name. What of a name cannot be shown is spelled out.
+  // Named as TensorBoard shows them in the deepest folder that contains all runs: by run and tag ("train/epoch_loss"), or by the tag alone if there
+  // is only one run. Runs named after a part of the data – train, validation, … – always keep that name. Unprintable characters are escaped.
   [[nodiscard]] std::vector<MetricSeries> series() const;
-  // There were more curves than are taken.
+  // Whether there were more curves than the limit.
   [[nodiscard]] bool full() const { return m_full; }
-  // Values that were older.
+  // The number of ignored older values.
   [[nodiscard]] std::uint64_t older() const { return m_older; }
 
  private:
   struct Curve {
     std::vector<MetricPoint> points;
     std::size_t stride = 1;  // every stride-th value is kept
-    std::size_t after = 0;   // values since the last one that is; then the last point only stands for the end
+    std::size_t after = 0;   // values since the last kept one; if not 0, the last point is temporary and only marks the end
     bool last_only = false;
     void take_back(double from);
     void add(const MetricPoint& point);
@@ -62,7 +62,7 @@ class TensorboardCurves {
   std::uint64_t m_older = 0;
 };
 
-// Keeps about `most` of the points, evenly, the first and the last among them; `most` is at least 2.
+// Keeps about `most` of the points, evenly spaced, including the first and the last; `most` is at least 2.
 void thin_out(std::vector<MetricPoint>& points, std::size_t most);
 
 }  // namespace trainstep::result

@@ -12,7 +12,7 @@ namespace {
 
 using Type = WireField::Type;
 
-// The fields of a small message that lies in memory.
+// Visits the fields of a small message in memory.
 template <typename See>
 bool each_field(std::string_view message, const See& see) {
   const auto bytes = bytes_of(message);
@@ -21,7 +21,7 @@ bool each_field(std::string_view message, const See& see) {
   return !reader.broken();
 }
 
-// 0.1, and not 0.10000000149011612, is what the program had.
+// Returns the double with the shortest decimal form of the float: 0.1, not 0.10000000149011612, is the program's value.
 double as_float(std::uint64_t bits) {
   const auto number = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
   std::array<char, 32> text{};
@@ -47,7 +47,7 @@ enum : std::uint64_t {
   dt_uint64 = 23,
 };
 
-// One number as it lies in `tensor_content`, little-endian; none: another number of bytes.
+// One number from `tensor_content`, little-endian; none if the size does not match the type.
 std::optional<double> number_in(std::string_view content, std::uint64_t type) {
   std::uint64_t bits = 0;
   for (std::size_t i = content.size(); i > 0; --i) bits = bits << 8U | static_cast<unsigned char>(content[i - 1]);
@@ -79,7 +79,7 @@ std::optional<double> number_in(std::string_view content, std::uint64_t type) {
   }
 }
 
-// Which of a tensor's lists holds numbers of the type.
+// The field number of a tensor's list for the type.
 std::uint32_t list_of(std::uint64_t type) {
   switch (type) {
     case dt_float:
@@ -101,7 +101,7 @@ std::uint32_t list_of(std::uint64_t type) {
     case dt_uint8:
       return 7;
     default:
-      return 0;  // none: of text, of half a float
+      return 0;  // none: strings, half-precision floats
   }
 }
 
@@ -111,7 +111,7 @@ double number_of(std::uint64_t bits, std::uint64_t type) {
   return type == dt_uint64 || type == dt_uint32 ? static_cast<double>(bits) : static_cast<double>(static_cast<std::int64_t>(bits));
 }
 
-// Numbers in a row, as lists are written since proto3.
+// Packed numbers, the encoding of lists since proto3.
 void take_packed(std::string_view list, std::uint64_t type, std::vector<double>& numbers) {
   const std::size_t size = type == dt_float ? 4 : type == dt_double ? 8 : 0;
   while (!list.empty() && numbers.size() < 2) {
@@ -127,7 +127,7 @@ void take_packed(std::string_view list, std::uint64_t type, std::vector<double>&
   }
 }
 
-// tensor_shape.proto: dim = 2, in it size = 1. A scalar has no dimension, or only such of 1.
+// tensor_shape.proto: dim = 2, in it size = 1. A scalar has no dimensions, or only dimensions of size 1.
 bool is_scalar(std::string_view shape) {
   bool scalar = true;
   each_field(shape, [&](const WireField& field, std::string_view dimension) {
@@ -160,7 +160,7 @@ std::optional<double> read_tensor(std::string_view message) {
       numbers.push_back(number_of(field.value, type));
   }
   if (numbers.size() > 1) return std::nullopt;
-  return numbers.empty() ? 0 : numbers.front();  // zeros need not be written
+  return numbers.empty() ? 0 : numbers.front();  // zeros may be omitted
 }
 
 // summary.proto, SummaryMetadata: plugin_data = 1, in it plugin_name = 1.
@@ -175,7 +175,7 @@ std::string plugin_of(std::string_view metadata) {
   return name;
 }
 
-// Summary.Value: tag = 1, simple_value = 2, tensor = 8, metadata = 9; of the others, which have no number, none is here.
+// Summary.Value: tag = 1, simple_value = 2, tensor = 8, metadata = 9; other fields hold no numbers and are ignored.
 void read_value(std::string_view message, std::vector<TensorboardEvent::Value>& values) {
   TensorboardEvent::Value value;
   std::optional<double> number;

@@ -16,22 +16,22 @@ struct TensorboardEvent {
   struct Value {
     std::string tag;
     double number = 0;
-    std::string plugin;   // whose value it is, "scalars": what a tag's first value says counts for all
-    bool tensor = false;  // it is a scalar if the plugin is "scalars"; else it is one anyway
+    std::string plugin;   // the plugin of the value: "scalars"; the plugin of a tag's first value applies to all of them
+    bool tensor = false;  // a scalar only if the plugin is "scalars"; without a tensor it always is
   };
-  double wall_time = 0;  // seconds since 1970
+  double wall_time = 0;  // Unix time
   std::int64_t step = 0;
-  bool restart = false;       // the program went back to this step: what it had written from there on is void (SessionLog.START)
-  std::vector<Value> values;  // those that may be scalars: one number
+  bool restart = false;       // the program restarted at this step: what it wrote from there on is void (SessionLog.START)
+  std::vector<Value> values;  // those that may be scalars: a single number
 };
 
-// A value that takes more is no scalar, and is not looked at: an image, a histogram, a model's graph.
+// A larger value is not a scalar and is not read: an image, a histogram, the graph of a model.
 inline constexpr std::size_t longest_scalar = 4096;
-// Of one event; more are left out.
+// Of one event; further values are dropped.
 inline constexpr std::size_t most_values = 10'000;
 
-// The message from `begin` to `end`. None: it is no event. The two forms of a scalar: `simple_value` (tensorflow/core/framework/summary.proto), and a
-// tensor of one number (tensor.proto): float, double, an integer, bool, in whichever of its fields.
+// Reads the message from `begin` to `end`. None: not an event. A scalar has one of two forms: `simple_value`
+// (tensorflow/core/framework/summary.proto), or a tensor of one number (tensor.proto): float, double, an integer, bool, in any of its fields.
 std::optional<TensorboardEvent> read_tensorboard_event(const Bytes& bytes, std::uint64_t begin, std::uint64_t end);
 
 }  // namespace trainstep::result

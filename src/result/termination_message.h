@@ -1,4 +1,4 @@
-// What a container may tell its kubelet at its end (core/v1, terminationMessagePath). Pure.
+// The termination message of a container (core/v1, terminationMessagePath). Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace trainstep::result {
 
-// At most `limit` bytes, no character cut in two; " …" behind them says that there was more.
+// The first bytes of `text`, at most `limit`, without splitting a character; if it was cut, " …" is appended.
 std::string beginning_of(std::string text, std::size_t limit);
 
-// One line for people, which Argo puts beside its node and KFP shows, printable (base/printable.h), and not longer than a kubelet takes.
+// One line for display, shown by Argo next to its node and by KFP: printable (base/printable.h), within the kubelet's limit.
 std::string termination_message(std::string_view text);
 
 }  // namespace trainstep::result

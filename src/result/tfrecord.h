@@ -1,4 +1,4 @@
-// The records of a TFRecord file (tensorflow/core/lib/io/record_reader.h): length, its sum, the bytes, their sum. Pure.
+// The records of a TFRecord file (tensorflow/core/lib/io/record_reader.h): length, its CRC, the data, their CRC. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,19 +9,19 @@
 namespace trainstep::result {
 
 struct Record {
-  std::uint64_t begin = 0, size = 0;  // of its bytes
-  // Where the next one begins.
+  std::uint64_t begin = 0, size = 0;  // of its data
+  // Where the next record begins.
   [[nodiscard]] std::uint64_t end() const { return begin + size + 4; }
 };
 
-// `cut`: it ends behind the bytes that there are, as one does whose writer was killed. `damaged`: what stands there is no length, so that nobody
-// knows where the next one begins.
+// `cut`: it extends beyond the available bytes, as if its writer was killed. `damaged`: the length is invalid, so that the start of the next record
+// is unknown.
 enum class Found { record, end, cut, damaged };
 
-// The record that begins at `at`; its bytes are not looked at. `size`: of all bytes.
+// Finds the record that begins at `at`, without reading its data. `size`: of all bytes.
 Found find_record(const Bytes& bytes, std::uint64_t size, std::uint64_t at, Record& record);
 
-// Whether the record's bytes have its sum.
+// Whether the record's data match their CRC.
 bool is_whole(const Bytes& bytes, const Record& record);
 
 }  // namespace trainstep::result

@@ -1,4 +1,4 @@
-// The phases of a run and how long each of them took.
+// The phases of a run and the duration of each.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,13 +11,13 @@
 
 namespace trainstep::result {
 
-// In their usual order; a restart goes back to an earlier one.
+// In their usual order; a restart returns to an earlier one.
 enum class Phase {
-  queued,      // accepted, waits for quota, a queue or its gang
-  scheduling,  // pods exist, some without a place
-  starting,    // placed; images, volumes and data are fetched
-  running,     // the primary replica's program runs, and all others that it needs have a place
-  finishing,   // the program has ended; outputs are carried home
+  queued,      // accepted, waiting for quota, a queue or its gang
+  scheduling,  // pods exist, some are not scheduled
+  starting,    // scheduled; images, volumes and data are being fetched
+  running,     // the primary replica's program is running, and all other replicas that it needs are scheduled
+  finishing,   // the program has ended; outputs are being transferred
 };
 inline constexpr std::array<Phase, 5> all_phases{Phase::queued, Phase::scheduling, Phase::starting, Phase::running, Phase::finishing};
 
@@ -31,19 +31,19 @@ struct Timeline {
     Phase phase;
     Time since;
   };
-  std::vector<Entry> entries;  // in the order of their times
-  std::optional<Time> end;     // absent while the run goes on
+  std::vector<Entry> entries;  // ordered by time
+  std::optional<Time> end;     // absent while the run continues
 
-  // To be in the same phase again is no new entry; a time before the last entry's (a clock set back) counts as the last entry's.
+  // Entering the current phase again adds no entry; a time before that of the last entry (the clock was set back) is replaced by it.
   void enter(Phase phase, Time at);
   void finish(Time at);
   [[nodiscard]] std::optional<Phase> current() const;
 
-  // The time spent in `phase` so far, all its entries together; `now` counts only while there is no end.
+  // The time spent in `phase` so far, summed over its entries; `now` is used only if there is no end.
   [[nodiscard]] Duration spent_in(Phase phase, Time now) const;
-  // Since the latest entry into the current phase: what a phase's limit is held against. Zero before the first and after the end.
+  // The time since the current phase was entered last, to which the limit of a phase applies. Zero before the first entry and after the end.
   [[nodiscard]] Duration in_current(Time now) const;
-  // From the first entry to the end or now.
+  // From the first entry to the end, or to `now`.
   [[nodiscard]] Duration total(Time now) const;
 };
 

@@ -26,13 +26,13 @@ bool is_exception(std::string_view text) {
   return !name.empty() && !(name.front() >= '0' && name.front() <= '9') && std::ranges::all_of(name, belongs);
 }
 
-// torchrun's own end, which only says that a rank failed.
+// torchrun's own error, which only says that a rank failed.
 bool is_echo(const Traceback& traceback) { return traceback.error.find("multiprocessing.errors.ChildFailedError") != std::string::npos; }
 
-// Reads the lines of one rank.
+// Parses the lines of one rank.
 class Scanner {
  public:
-  // True if a traceback, or the next one of its chain, was finished by this line.
+  // True if this line completes a traceback, or the next one of a chain.
   bool feed(std::string_view text) {
     if (is_head(text) || (m_state == State::outside && is_frame(text))) {
       if (!m_chained) m_block = {};
@@ -55,12 +55,12 @@ class Scanner {
  private:
   enum class State { outside, frames, message };
 
-  // Lines that other threads print between the frames are passed over.
+  // Skips lines that other threads print between the frames.
   bool end_at(std::string_view text) {
     if (!is_exception(text)) return false;
     m_block.error = text;
     m_block.lines.emplace_back(text);
-    m_state = State::message;  // its further lines are indented
+    m_state = State::message;  // further lines of the message are indented
     return true;
   }
 

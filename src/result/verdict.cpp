@@ -53,7 +53,7 @@ VerdictClass class_of(ErrorKind kind) {
 
 std::string_view name(VerdictClass verdict_class) { return row(verdict_class).name; }
 
-// Any other signal than those by which programs are stopped is a mishap, as it is for a local run (process/guard.h).
+// Signals that do not normally stop programs count as a system failure, as in a local run (process/guard.h).
 int exit_code(const Verdict& verdict) {
   const auto code = row(verdict.verdict_class).exit_code;
   if (verdict.verdict_class != VerdictClass::cancelled) return code;

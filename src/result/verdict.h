@@ -1,4 +1,4 @@
-// How a step ended: the one judgement that the exit code, the log's last words and the report are made from.
+// The verdict: how a step ended. The exit code, the final log line and the report are derived from it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,15 +12,15 @@
 
 namespace trainstep::result {
 
-// A closed list; docs name the same words.
+// A closed list; the documentation uses the same words.
 enum class VerdictClass {
   succeeded,    // 0   the training succeeded and its outputs are delivered
   user,         // 1   the training program failed
   input,        // 2   usage, input or configuration is wrong
-  system,       // 3   infrastructure, a defect, or an end that cannot be known
-  timeout,      // 4   a limit that the user set has passed
+  system,       // 3   infrastructure, a bug, or an outcome that cannot be determined
+  timeout,      // 4   a limit set by the user was exceeded
   capacity,     // 5   evicted, preempted, node lost, never scheduled within the limit
-  interrupted,  // 75  the step was interrupted, its job runs on for the next attempt
+  interrupted,  // 75  the step was interrupted, its job keeps running for the next attempt
   cancelled,    // 128 + signal: 130 SIGINT, 143 SIGTERM
 };
 std::string_view name(VerdictClass verdict_class);
@@ -28,7 +28,7 @@ std::string_view name(VerdictClass verdict_class);
 // The replica that failed first; the others usually fail because of it.
 struct FirstFailure {
   std::string replica;           // "worker-1"
-  std::optional<int> exit_code;  // absent when a signal ended it or nothing is known
+  std::optional<int> exit_code;  // absent if it was killed by a signal or nothing is known
   std::optional<int> signal;
   std::string reason;                   // "OOMKilled", the last line of a traceback; may be empty
   std::vector<std::string> last_lines;  // of its log, oldest first
@@ -36,29 +36,29 @@ struct FirstFailure {
 
 struct Verdict {
   VerdictClass verdict_class = VerdictClass::system;
-  std::string message;  // one sentence (or a few lines) for people; may be empty for succeeded
+  std::string message;  // one sentence (or a few lines) for display; may be empty for succeeded
   std::optional<FirstFailure> first_failure;
-  bool retry_can_help = false;  // the same step again, unchanged, may succeed
-  int signal = SIGTERM;         // the signal of a cancel; has no meaning for other classes
+  bool retry_can_help = false;  // repeating the step unchanged may succeed
+  int signal = SIGTERM;         // the signal of a cancellation; meaningless for other classes
 };
 
-// The contract of README.md, Exit codes, as written beside the classes above.
+// As in README.md, Exit codes, and in the comments of the classes above.
 int exit_code(const Verdict& verdict);
 
-// The verdict of a step that could not go on because of `error`.
+// The verdict of a step that `error` has stopped.
 Verdict from_error(const Error& error);
 
-// The training ended well, but its outputs are not there because of `error`. What the program did not write (input) is the user's to mend.
+// The training succeeded, but its outputs are missing because of `error`. What the program did not write (input) is the user's error.
 Verdict lost_outputs(const Error& error);
 
-// A short text for people, without the last lines: "failed (user): 1 of 3 replicas failed; first failure: worker-1 was killed by SIGKILL (9):
-// OOMKilled". One line: what was said by others is spelled out (base/printable.h).
+// A short text for display, without the last lines: "failed (user): 1 of 3 replicas failed; first failure: worker-1 was killed by SIGKILL (9):
+// OOMKilled". One line: unprintable characters in foreign text are escaped (base/printable.h).
 std::string describe(const Verdict& verdict);
 
 // "worker-1 exited with code 3", "worker-1 was killed by SIGKILL (9): OOMKilled"
 std::string describe(const FirstFailure& failure);
 
-// "SIGKILL (9)"; "signal 63" for those without a common name.
+// "SIGKILL (9)"; "signal 63" if it has no common name.
 std::string signal_name(int signal);
 
 }  // namespace trainstep::result

@@ -35,7 +35,7 @@ std::uint64_t fixed64(std::string_view text) { return little_endian(text.substr(
 
 std::optional<WireField> WireReader::next() {
   if (m_broken || m_at >= m_end) return std::nullopt;
-  m_broken = true;  // until the field is whole
+  m_broken = true;  // until the field is complete
   if (m_left-- == 0) return std::nullopt;
   auto head = m_bytes(m_at, 2 * longest_varint);
   const auto left = m_end - m_at;
@@ -46,7 +46,7 @@ std::optional<WireField> WireReader::next() {
   WireField field;
   field.number = static_cast<std::uint32_t>(*key >> 3U);
   field.type = static_cast<WireField::Type>(*key & 7U);
-  std::uint64_t after = 0;  // of the field, from `head` on
+  std::uint64_t after = 0;  // bytes of the field after `head`
   switch (field.type) {
     case WireField::Type::varint: {
       const auto value = take_varint(head);

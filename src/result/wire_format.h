@@ -10,30 +10,29 @@
 
 namespace trainstep::result {
 
-// Bytes that are looked at where they lie, in a file perhaps: those from `at` on, `size` of them or fewer, where they end. What it returned before
-// may be gone then.
+// Reads bytes in place, for example from a file: `size` bytes from `at` on, or fewer at the end. A call may invalidate what earlier calls returned.
 using Bytes = std::function<std::string_view(std::uint64_t at, std::size_t size)>;
-// Of a text, which must outlive it.
+// Reads from a text, which must outlive it.
 Bytes bytes_of(std::string_view text);
 
 struct WireField {
   enum class Type { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
   std::uint32_t number = 0;
   Type type{};
-  std::uint64_t value = 0;            // of a varint, or a fixed number's bits
-  std::uint64_t begin = 0, size = 0;  // of bytes: where they lie
+  std::uint64_t value = 0;            // of a varint, or the bits of a fixed-size number
+  std::uint64_t begin = 0, size = 0;  // of bytes: their position
 };
 
-// A message of more fields is none.
+// A message with more fields is treated as invalid.
 inline constexpr std::size_t most_fields = 100'000;
 
-// The fields of the message from `begin` to `end`. No bytes of a field are looked at but its head, so that any size costs the same.
+// The fields of the message from `begin` to `end`. Reads only the head of a field, so that the size of fields does not matter.
 class WireReader {
  public:
   WireReader(const Bytes& bytes, std::uint64_t begin, std::uint64_t end) : m_bytes(bytes), m_at(begin), m_end(end) {}
-  // None: the message has ended, or is none; a group, which nothing here has, is none.
+  // None: the end of the message, or it is invalid. Groups count as invalid; no message read here contains any.
   std::optional<WireField> next();
-  // It is no message.
+  // The message is invalid.
   [[nodiscard]] bool broken() const { return m_broken; }
 
  private:
@@ -44,9 +43,9 @@ class WireReader {
   bool m_broken = false;
 };
 
-// The number at the beginning of `text`, which is cut off. None: there is no whole one.
+// Consumes the number at the start of `text`. None: it is incomplete.
 std::optional<std::uint64_t> take_varint(std::string_view& text);
-// Little-endian; `text` has as many bytes.
+// Little-endian; `text` has at least as many bytes.
 std::uint32_t fixed32(std::string_view text);
 std::uint64_t fixed64(std::string_view text);
 

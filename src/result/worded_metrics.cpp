@@ -12,18 +12,18 @@
 namespace trainstep::result {
 namespace {
 
-constexpr std::size_t most_values = 100;            // of a line
+constexpr std::size_t most_values = 100;            // per line
 constexpr std::size_t longest_abbreviation = 6;     // "Avg." and "Valid." do not end a sentence
 constexpr std::size_t widest_gap = 60;              // between a word and its value, as in a table
 constexpr std::string_view drawn_light = "\u2502";  // │ and ┃, as rich draws tables
 constexpr std::string_view drawn_heavy = "\u2503";
 
-enum class Gap { none, blank, colon, bracket, cell, aligned };  // between a phrase and what follows it
+enum class Gap { none, blank, colon, bracket, cell, aligned };  // what separates a phrase from what follows
 
 bool belongs_to_word(char c) { return belongs_to_name(c) || c == '@' || c == '\''; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// "tensor(0.5, …)" and the like: take_scalar.
+// "tensor(0.5, …)" and the like, as read by take_scalar.
 bool begins_shown(std::string_view text) {
   constexpr std::array<std::string_view, 4> shown{"tensor(", "np.", "numpy.", "Array("};
   return std::ranges::any_of(shown, [&](std::string_view begin) { return text.starts_with(begin); });
@@ -37,13 +37,13 @@ bool is_level(std::string_view word) {
 // "number of nan iterations: 0" counts something else.
 bool counts_others(std::string_view word) { return word == "of" || word == "per"; }
 
-// "Start training from score 0.3": a sentence, not a name.
+// "Start training from score 0.3" is a sentence, not a name.
 bool makes_sentence(std::string_view word) {
   constexpr std::array<std::string_view, 8> words{"from", "to", "by", "with", "at", "than", "in", "after"};
   return std::ranges::find(words, word) != words.end();
 }
 
-// So does "I am train loss=9".
+// The same for "I am train loss=9".
 bool belongs_to_sentence(std::string_view word) {
   constexpr std::array<std::string_view, 14> words{"a", "am", "and", "are", "but", "got", "has", "have", "i", "or", "that", "this", "was", "we"};
   return makes_sentence(word) || std::ranges::any_of(words, [&](std::string_view each) { return same_ignoring_case(word, each); });
@@ -52,7 +52,7 @@ bool belongs_to_sentence(std::string_view word) {
 struct Value {
   Metric metric;
   MetricKind kind = MetricKind::none;
-  bool sure = false;   // without company
+  bool sure = false;   // a metric even without others nearby
   bool whole = false;  // 3, not 3.0
 };
 
@@ -81,15 +81,15 @@ class Reader {
   MetricLine& m_line;
   std::size_t m_at = 0;
   std::size_t m_next_pair = 0;
-  std::size_t m_gap_from = 0;  // where the gap began
+  std::size_t m_gap_from = 0;  // start of the gap
   Phrase m_phrase;
   Gap m_gap = Gap::none;
-  std::string_view m_data;  // "Test" of "Test set: …"
-  bool m_unsaid = false;    // name=value does not bear it: "INFO train: loss=0.5" names a logger, "Train Epoch: 1 … loss=0.5" the epoch
-  bool m_level = false;     // the word before is a log's level
-  bool m_counted = false;   // a number stands before the phrase: "8 train, 8 val images"
+  std::string_view m_data;  // "Test" in "Test set: …"
+  bool m_unsaid = false;    // m_data does not apply to name=value: "INFO train: loss=0.5" names a logger, "Train Epoch: 1 … loss=0.5" the epoch
+  bool m_level = false;     // the previous word is a log level
+  bool m_counted = false;   // a number precedes the phrase: "8 train, 8 val images"
   std::optional<double> m_step;
-  bool m_placed = false;  // the line says where in the training it was printed
+  bool m_placed = false;  // the line tells the position in the training
   std::vector<Value> m_values;
 };
 
@@ -135,7 +135,7 @@ void Reader::read_word() {
   if (word.ends_with('.') && word.size() > longest_abbreviation) end_phrase();
 }
 
-// A phrase without a value of its own.
+// Ends a phrase that has no value.
 void Reader::end_phrase() {
   if (names_data(m_phrase.first())) take_data(m_phrase.first(), m_level && m_phrase.count() == 1 && m_gap == Gap::colon);
   m_phrase.clear();
@@ -148,7 +148,7 @@ void Reader::take_data(std::string_view word, bool unsaid) {
   m_unsaid = unsaid && starts_ignoring_case(word, "train");
 }
 
-// What is no word, no value and no sign: times, versions, addresses.
+// Skips what is neither word, value nor separator: times, versions, addresses.
 void Reader::skip_token() {
   while (m_at < m_text.size() && !is_blank(m_text[m_at]) && m_text[m_at] != ',' && m_text[m_at] != '|') ++m_at;
   end_phrase();
@@ -172,7 +172,7 @@ bool Reader::count(std::string_view& rest) {
   return true;
 }
 
-// Takes the number, and what belongs to it, off the front of `rest`.
+// Consumes the number, and what belongs to it, from the front of `rest`.
 bool Reader::value(std::string_view& rest) {
   const auto begin = rest;
   auto counted = rest;
@@ -203,7 +203,7 @@ bool Reader::value(std::string_view& rest) {
   return take(m_phrase.name(m_phrase.count()), metric_kind(m_phrase.before_last(), m_phrase.last()), *number, whole, data);
 }
 
-// "loss: 0.5 (train)": of a line that names none before. Takes it off the front.
+// "loss: 0.5 (train)", if the line has not named the data before. Consumes it.
 std::string_view Reader::data_behind(std::string_view& rest) const {
   auto text = rest.substr(rest.starts_with(' ') ? 1 : 0);
   if (!text.starts_with('(') || !m_data.empty() || names_data(m_phrase.first())) return {};
@@ -213,7 +213,7 @@ std::string_view Reader::data_behind(std::string_view& rest) const {
   return word;
 }
 
-// `data`: what the line says of it behind the name or the value.
+// `data`: the data named after the name or the value.
 bool Reader::take(std::string name, MetricKind kind, double number, bool whole, std::string_view data) {
   if (kind == MetricKind::none || m_phrase.any(names_setting) || m_phrase.any(makes_sentence) || name.size() > longest_name) return false;
   const bool of_data = !data.empty() || m_phrase.any(holds_data);
@@ -251,7 +251,7 @@ void Reader::read_number() {
   m_counted = counts;
 }
 
-// Behind "12.3 ms", or in a sentence, a name is what it is: "loss". Of "KL loss=0.1 recon loss=0.2" both words are the name.
+// After "12.3 ms", or in a sentence, the name stands alone: "loss". In "KL loss=0.1 recon loss=0.2" both words form the name.
 bool Reader::qualifies(std::string_view name) const {
   const auto is_other = [](std::string_view word) {
     const bool ends_sentence = word.ends_with('.') && !names_data(without_dot(word)) && !holds_outcome(word);
@@ -262,13 +262,13 @@ bool Reader::qualifies(std::string_view name) const {
          m_phrase.size() + name.size() < longest_name;
 }
 
-// The value that read_pairs has found here: its name gets what stands before it.
+// Prepends the preceding words to the name of a value that read_pairs has found here.
 void Reader::read_pair(std::size_t number) {
   constexpr std::array<std::string_view, 5> of_data{"data", "dataset", "images", "set", "split"};
   auto& name = m_line.metrics[number].name;
   const auto [begin, end] = m_line.pairs[number];
   if (m_gap != Gap::none && m_gap != Gap::blank) end_phrase();
-  if (begin < m_at) m_phrase.clear();  // within what was skipped
+  if (begin < m_at) m_phrase.clear();  // within skipped text
   const auto kind = metric_kind(m_phrase.last(), name);
   auto rest = m_text.substr(end);
   auto data = data_behind(rest);
@@ -344,7 +344,7 @@ void Reader::walk() {
 bool Reader::read() {
   auto& line = m_line;
   walk();
-  // What is not sure by itself is beside what is, beside another value of its kind, or in a line of an epoch or step.
+  // An uncertain value is accepted next to a certain one, next to another one of its kind, or in a line with an epoch or step.
   const bool placed = m_placed || line.epoch || line.step;
   const auto values = [&](MetricKind kind, bool sure) {
     return std::ranges::count_if(m_values, [&](const Value& each) { return each.kind >= kind && (sure ? each.sure : !each.whole); });
@@ -383,7 +383,7 @@ void read_place(std::string_view rest, MetricLine& line) {
   line.step = pair ? second : third ? third : first;
 }
 
-// The word that ends at `end`, whatever it is.
+// The word that ends at `end`, of any kind.
 std::string_view word_before(std::string_view text, std::size_t end) {
   auto start = end;
   while (start > 0 && end - start <= longest_name && belongs_to_word(text[start - 1])) --start;
@@ -418,7 +418,7 @@ bool may_be_labelled(std::string_view text, std::size_t colon) {
   return value != std::string_view::npos && value - colon <= widest_gap && has("0123456789.+-nNiI", text[value]) && may_be_named(text, value);
 }
 
-// "mAP@[0.5:0.95]: 0.4": behind the bracket no word is near.
+// "mAP@[0.5:0.95]: 0.4": there is no word next to the bracket's end.
 bool says_threshold(std::string_view text) {
   for (auto at = text.find('@', 1); at != std::string_view::npos; at = text.find('@', at + 1))
     if (is_letter(text[at - 1]) && threshold_size(text.substr(at)) != 0) return true;

@@ -1,4 +1,4 @@
-// What a text is that was given in place of a training program: for messages. Pure.
+// Explains to the user what was given in place of a training program. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace trainstep::spec {
 
-// `document`: what was read from `text`, no known format. The error says which mistake was probably made (a file name, the print of a Python object,
-// a placeholder nobody filled in, a Kubernetes manifest, a misspelt key), else which formats there are.
+// `document`: what was parsed from `text`; its format is unknown. The error names the probable mistake (a file name, the repr of a Python object, an
+// unfilled placeholder, a Kubernetes manifest, a misspelled key), or else lists the supported formats.
 Error explain_unknown(std::string_view text, const Json& document);
 
 }  // namespace trainstep::spec

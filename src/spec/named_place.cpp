@@ -22,7 +22,7 @@ bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x
 struct Parts {
   std::string scheme;
   std::optional<std::string_view> authority;  // between "//" and the next slash
-  std::string_view path;                      // with its first slash; without query and fragment
+  std::string_view path;                      // including its first slash; without query and fragment
 };
 
 std::optional<Parts> parts_of(std::string_view text) {
@@ -56,7 +56,7 @@ std::string decoded(std::string_view text) {
   return result;
 }
 
-// Between the slashes; those at the ends do not count.
+// The parts between slashes, ignoring leading and trailing slashes.
 std::vector<std::string_view> words_of(std::string_view path) {
   while (path.starts_with('/')) path.remove_prefix(1);
   while (path.ends_with('/')) path.remove_suffix(1);
@@ -69,7 +69,7 @@ std::vector<std::string_view> words_of(std::string_view path) {
   return words;
 }
 
-// A version, a stage or an alias of a registered model; or a logged model's own id.
+// A registered model with version, stage or alias; or the ID of a logged model.
 bool is_model(const std::vector<std::string_view>& words) {
   const auto name = words.front();
   if (name.empty() || words.size() > 2) return false;

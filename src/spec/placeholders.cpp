@@ -23,7 +23,7 @@ Argument leaf(Kind kind, std::string_view text = {}) {
   return argument;
 }
 
-// "['name']" or "["name"]" at the front of `key`: the name; `key` becomes what follows.
+// Consumes "['name']" or "["name"]" from the front of `key`, and returns the name.
 std::optional<std::string_view> take_name(std::string_view& key) {
   for (const std::string_view quote : {"''", "'", "\""}) {
     const auto open = "[" + std::string(quote), close = std::string(quote) + "]";
@@ -48,7 +48,7 @@ constexpr std::array<Family, 6> families{{{".inputs.parameters", "", Kind::input
                                           {".outputs.artifacts", ".path", Kind::output_path},
                                           {".outputs.artifacts", ".uri", Kind::output_uri}}};
 
-// What stands between "{{$" and "}}"; nothing: no placeholder of ours, to be left as it is.
+// `key`: the text between "{{$" and "}}". Nullopt: not a known placeholder, to be left unchanged.
 Result<std::optional<Argument>> read_key(std::string_view key, const std::string& where) {
   if (key.empty()) return std::optional(leaf(Kind::executor_input));
   if (key == ".outputs.output_file" || key == ".outputMetadataUri") return std::optional(leaf(Kind::executor_output_file));
@@ -97,7 +97,7 @@ Result<Argument> read_keys(const std::string& whole, const std::string& where) {
 
 Result<Argument> read_structure(const Json& json, const std::string& where);
 
-// A text, a structure, or a list of them.
+// A string, a structure, or a list of them.
 Result<std::vector<Argument>> read_branch(const Json* json, const std::string& where) {
   std::vector<Argument> result;
   if (json == nullptr) return result;

@@ -15,7 +15,7 @@
 namespace trainstep::spec {
 namespace {
 
-// One item of a setting: the reader says what it means, `place` and `remedy` serve the messages.
+// One item of a setting; `place` and `remedy` are for messages.
 struct Item {
   const Json& json;
   std::string place;
@@ -34,7 +34,7 @@ bool holds_key(const Json& json) {
   return false;
 }
 
-// An InputParameterSpec: only {runtimeValue: {constant}} is known.
+// An InputParameterSpec: only {runtimeValue: {constant}} has a known value.
 Result<Json> constant_of(const Json& specification, const std::string& place, std::string_view remedy) {
   const auto* runtime = specification.is_object() ? find(specification, "runtimeValue") : nullptr;
   const auto* constant = runtime != nullptr && runtime->is_object() ? find(*runtime, "constant") : nullptr;
@@ -51,7 +51,7 @@ Result<std::string> text(const Item& item, std::string_view key) {
   return value->get<std::string>();
 }
 
-// A name that newer SDKs write as `KEYParameter`, older ones as `KEY`.
+// A name, written as `KEYParameter` by newer SDKs, as `KEY` by older ones.
 Result<std::string> name(const Item& item, const std::string& key, const std::string& parameter) {
   for (const auto* dynamic : {"componentInputParameter", "taskOutputParameter"})
     if (find(item.json, dynamic) != nullptr) return unknown_here(fmt::format("{}.{}", item.place, dynamic), item.remedy);
@@ -71,7 +71,7 @@ Result<bool> is_optional(const Item& item) {
   return *known;
 }
 
-// A member that this reader has no word for must not be lost.
+// An error for members that are not translated, so that none is silently dropped.
 Result<void> check_members(const Item& item, std::initializer_list<std::string_view> known) {
   for (const auto& [key, value] : item.json.items()) {
     const bool empty = value.is_null() || value == "" || value == false || (value.is_structured() && value.empty());
@@ -159,7 +159,7 @@ Result<void> image_pull_secret(const Item& item, Json& options) {
   return {};
 }
 
-// int64 values are texts in proto3 JSON: "30" → 30.
+// proto3 JSON writes int64 values as strings: "30" → 30.
 Json with_numbers(const Json& object, std::initializer_list<std::string_view> keys) {
   auto result = object;
   for (const auto key : keys)
@@ -251,7 +251,7 @@ struct Setting {
   std::string_view key;
   Shape shape;
   std::string_view remedy;
-  Result<void> (*read)(const Item& item, Json& options);  // null: there is no translation
+  Result<void> (*read)(const Item& item, Json& options);  // null: no translation
 };
 constexpr std::array<Setting, 18> settings{{
     {"secretAsEnv", Shape::list, "job_options.environment", secret_as_env},

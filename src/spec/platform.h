@@ -1,4 +1,4 @@
-// What kfp-kubernetes settings ask for (the platform document of KFP v2 IR), in the words of `job_options`. Pure.
+// Translates kfp-kubernetes settings (the platform document of KFP v2 IR) into `job_options`. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace trainstep::spec {
 
-// `executor`: platforms.kubernetes.deploymentSpec.executors.LABEL (KubernetesExecutorConfig). The result is an object that plan::parse_options takes.
-// Names that come from a pipeline's parameter or from another task are not known here; they, and settings without a translation (optional Secrets,
-// ephemeral volumes, pod affinity, whatever comes new), are input errors that name the key and say what to use instead.
+// `executor`: platforms.kubernetes.deploymentSpec.executors.LABEL (KubernetesExecutorConfig). The result is an object that plan::parse_options
+// accepts. Names that come from a pipeline parameter or from another task are not known here; they, and settings without a translation (ephemeral
+// volumes, pod affinity, any future ones), are input errors that name the key and what to use instead.
 Result<Json> read_platform(const Json& executor, const std::string& where);
 
 }  // namespace trainstep::spec

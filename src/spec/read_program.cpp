@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view what = "train_specification";
 
-// JSON is read as such (fast, and its own messages); what only looks like it, such as {image: x}, is YAML.
+// JSON is parsed as JSON (fast, with its own messages); text that only resembles it, such as {image: x}, as YAML.
 Result<std::vector<Json>> read_documents(std::string_view text) {
   const bool braces = trim(text).starts_with('{');
   if (!braces) return parse_python_yaml_documents(text, what);
@@ -43,7 +43,7 @@ bool is_platform(const Json& document) { return has(document, "platforms") && !h
 Result<Program> read(std::string_view text, std::string_view component) {
   auto documents = read_documents(text);
   if (!documents) {
-    // A text that is not even YAML may still be a known mistake, such as "<function train at 0x7f…>".
+    // Text that is not even YAML may still be a known mistake, such as "<function train at 0x7f…>".
     if (trim(text).starts_with('<') || trim(text).starts_with("{{")) return explain_unknown(text, nullptr);
     return std::move(documents.error());
   }

@@ -11,7 +11,7 @@
 namespace trainstep::spec {
 namespace {
 
-// Both spellings are in use: proto3 JSON and the proto's own.
+// Both spellings occur: proto3 JSON and the field names of the proto.
 const Json* member(const Json& object, const char* camel_case, const char* snake_case) {
   if (!object.is_object()) return nullptr;
   const auto* found = find(object, camel_case);

@@ -18,7 +18,7 @@ using Kind = Argument::Kind;
 
 Result<Argument> read_item(const Json& item, const std::string& where, Texts texts);
 
-// One item or a list of them; null: nothing.
+// One item or a list of items; null: none.
 Result<std::vector<Argument>> read_branch(const Json& json, const std::string& where, Texts texts) {
   if (json.is_array() || json.is_null()) return read_v1_arguments(json, where, texts);
   ASSIGN(auto only, read_item(json, where, texts));

@@ -10,14 +10,14 @@
 
 namespace trainstep::spec {
 
-// What a text in such a list is.
+// How to interpret a string in such a list.
 enum class Texts {
-  literal,  // as it is (v1)
-  v2_keys,  // {{$…}} is understood (plain)
+  literal,  // unchanged (v1)
+  v2_keys,  // with {{$…}} placeholders (plain)
 };
 
-// The items of command or args; null: none. Understood are inputValue, inputPath, inputUri, outputPath, outputUri, executorInput, concat, if (and the
-// SDK 2.x spelling ifPresent); then and else are one item or a list. Errors (input) name the place: "….args[3].if.cond: …".
+// The items of command or args; null: none. Supported: inputValue, inputPath, inputUri, outputPath, outputUri, executorInput, concat, if (and
+// ifPresent, the spelling of SDK 2.x); then and else are one item or a list. Errors (input) name the location: "….args[3].if.cond: …".
 Result<std::vector<Argument>> read_v1_arguments(const Json& items, const std::string& where, Texts texts);
 
 }  // namespace trainstep::spec

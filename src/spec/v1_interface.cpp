@@ -14,7 +14,7 @@
 namespace trainstep::spec {
 namespace {
 
-// "Integer", {JsonObject: {…}} (the key is the type); anything else as it is written.
+// "Integer", {JsonObject: {…}} (the key is the type); anything else as written.
 std::string declared_type(const std::optional<Json>& type) {
   if (!type) return {};
   if (type->is_string()) return type->get<std::string>();
@@ -25,7 +25,7 @@ std::string declared_type(const std::optional<Json>& type) {
 Result<void> read_default(Input& input, const Json& value, const std::string& where) {
   const bool empty = value.is_string() && value.get_ref<const std::string&>().empty();
   input.optional = true;
-  if (empty && input.type != Type::string && input.type != Type::any) return {};  // how v1 writes "none"
+  if (empty && input.type != Type::string && input.type != Type::any) return {};  // v1's notation for "none"
   if (input.type == Type::artifact)
     return input_error(where + ": a path cannot have a default; use {inputValue: " + input.name + "} or omit the default");
   auto fitted = in_context(where, fit(value, input.type, input.name));
@@ -62,7 +62,7 @@ Type output_type(const Output& output, const Uses& uses) {
 
 Result<Output> read_output(const Json& json, const Uses& uses, const std::string& where) {
   Output output;
-  bool optional = false;  // as the Python package says it: a component has no word of its own for it, and the SDKs know no type Optional[…]
+  bool optional = false;  // set by the Python package as an annotation: a component has no key for it, and the SDKs have no type Optional[…]
   if (json.is_string()) {
     output.name = json.get<std::string>();
   } else {

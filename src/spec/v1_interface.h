@@ -1,4 +1,4 @@
-// The `inputs` and `outputs` of a v1 component: declarations, typed by how the command line uses them. Pure.
+// Reads the `inputs` and `outputs` of a v1 component: declarations, typed by how the command line uses them. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace trainstep::spec {
 
-// Fills inputs and outputs of a program whose command and args are read. An input is an artifact if and only if its path or uri is used; the rule for
-// outputs stands at spec::Output. A default makes an input optional; v1 writes defaults as text, here they are typed.
-// A null declares nothing. `implied`: what the command line names need not be declared (plain). Errors (input): "WHERE.inputs[2]: …".
+// Sets the inputs and outputs of a program whose command and args have been read. An input is an artifact if and only if its path or uri is used; for
+// outputs see spec::Output. A default makes an input optional; v1 writes defaults as strings, here they are typed.
+// Null declares nothing. `implied`: names used in the command line need not be declared (plain). Errors (input): "WHERE.inputs[2]: …".
 Result<void> read_v1_interface(Program& program, const Json& inputs, const Json& outputs, bool implied, const std::string& where);
 
 }  // namespace trainstep::spec

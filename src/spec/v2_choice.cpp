@@ -12,7 +12,7 @@
 namespace trainstep::spec {
 namespace {
 
-// The member at the end of a path of object keys; null when anything on the way is missing.
+// The member at a path of object keys; null if any key on the way is missing.
 const Json* follow(const Json& json, std::initializer_list<std::string_view> path) {
   const Json* at = &json;
   for (const auto key : path) {

@@ -1,4 +1,4 @@
-// Which task of a KFP v2 pipeline is the training program. Pure.
+// Selects the task of a KFP v2 pipeline that is the training program. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace trainstep::spec {
 
-// One task with all that the IR says about it. The pointers live as long as the IR.
+// One task, with its parts of the IR. The pointers are valid as long as the IR.
 struct Choice {
   std::string task;       // "train"
   std::string component;  // "comp-train"
@@ -19,8 +19,8 @@ struct Choice {
   const Json* container = nullptr;  // null: not a container (importer, nested pipeline)
 };
 
-// `name`: a task name, component name ("comp-train" or "train") or executor label ("exec-train"); empty: there must be one task.
-// Errors (input): several and no choice, or none of that name (both list the tasks), an importer or nested pipeline.
+// `name`: a task name, component name ("comp-train" or "train") or executor label ("exec-train"); empty: there must be exactly one task.
+// Errors (input): several tasks match, or none (both list the tasks), or the task is an importer or a nested pipeline.
 Result<Choice> choose_task(const Json& ir, const std::string& name);
 
 }  // namespace trainstep::spec

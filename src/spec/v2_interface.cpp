@@ -14,7 +14,7 @@
 namespace trainstep::spec {
 namespace {
 
-// object[a][b]…; null when missing.
+// object[a][b]…; null if missing.
 const Json* at(const Json* object, std::initializer_list<std::string_view> path) {
   for (const auto key : path) {
     if (object == nullptr || !object->is_object()) return nullptr;
@@ -54,7 +54,7 @@ std::string declared_parameter(const Json& definition) {
   return text(type != nullptr ? type : at(&definition, {"type"}));
 }
 
-// What the pipeline says about one input of the task.
+// What the pipeline passes to one input of the task.
 struct Fed {
   std::optional<Json> value;
   bool required = false;

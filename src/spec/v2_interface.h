@@ -1,4 +1,4 @@
-// Inputs and outputs of a KFP v2 component, with what the pipeline around it sets. Pure.
+// Reads the inputs and outputs of a KFP v2 component, and what the enclosing pipeline sets. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace trainstep::spec {
 
-// Fills inputs and outputs. A default comes, in this order, from the task's constant, from the default of the pipeline's input that feeds it, from
-// the component. An input that another task feeds, or a constant only a KFP backend knows ({{$.pipeline_job_name}}), is required. `root`: the IR's
-// root; `values`: runtimeConfig.parameterValues, or null. TASK_CONFIG inputs are {} by default: nobody fills them in here. Errors (input): unknown
-// types, TASK_FINAL_STATUS, a default that does not fit.
+// Sets inputs and outputs. A default is, in this order, the task's constant, the default of the pipeline input passed to it, or the component's
+// default. An input that comes from another task, or a constant known only to a KFP backend ({{$.pipeline_job_name}}), is required. `root`: the IR's
+// root; `values`: runtimeConfig.parameterValues, or null. TASK_CONFIG inputs are {} by default, because nothing fills them in here. Errors (input):
+// unknown types, TASK_FINAL_STATUS, a default that does not fit.
 Result<void> read_v2_interface(const Choice& choice, const Json& root, const Json* values, Program& program);
 
 }  // namespace trainstep::spec

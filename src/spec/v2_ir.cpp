@@ -64,7 +64,7 @@ Result<void> read_container(const Choice& choice, Program& program) {
   return {};
 }
 
-// platforms.kubernetes.deploymentSpec.executors.LABEL; a platform of another name asks for nothing here.
+// platforms.kubernetes.deploymentSpec.executors.LABEL; other platforms are ignored.
 Result<void> read_platform_document(const Json& platform, const Choice& choice, Program& program) {
   const Json* at = &platform;
   std::string where = "train_specification";

@@ -1,4 +1,4 @@
-// KFP v2 IR: what the SDK 2.x compiler writes for a component, or for a pipeline around it. Pure.
+// Reads KFP v2 IR: the output of the SDK 2.x compiler for a component, or for a pipeline. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace trainstep::spec {
 
-// `job`: the IR (`deploymentSpec`, `components`, `root`), or an object with it under `pipelineSpec` and perhaps a `runtimeConfig`. `platform`: the
-// second document with `platforms`, or null. Keys we do not know are ignored: the compiler writes new ones with every version. `component` as in
+// `job`: the IR (`deploymentSpec`, `components`, `root`), or an object that has it under `pipelineSpec`, with an optional `runtimeConfig`.
+// `platform`: the second document, with `platforms`, or null. Unknown keys are ignored: each version of the compiler adds new ones. `component` as in
 // read_program.h. Errors (input): "train_specification.components.…: …".
 Result<Program> read_v2_ir(const Json& job, const Json& platform, const std::string& component);
 

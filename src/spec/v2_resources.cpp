@@ -12,7 +12,7 @@
 namespace trainstep::spec {
 namespace {
 
-// 8.0 → "8", 0.5 → "0.5"; a text as it is; 0 and "" are "not given".
+// 8.0 → "8", 0.5 → "0.5"; strings unchanged; 0 and "" mean "not given".
 Result<std::string> quantity(const Json& value, double factor, const std::string& where) {
   if (value.is_string()) {
     auto text = value.get<std::string>();
@@ -34,7 +34,7 @@ struct Key {
   double factor;
 };
 
-// The first of the keys that is given.
+// The value of the first key that is given.
 Result<std::string> first_of(const Json& resources, std::initializer_list<Key> keys, const std::string& where) {
   for (const auto& key : keys) {
     const auto* value = find(resources, key.name);

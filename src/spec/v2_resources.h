@@ -1,4 +1,4 @@
-// container.resources of KFP v2 IR. Pure.
+// Reads container.resources of KFP v2 IR. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace trainstep::spec {
 
-// Newer SDKs write quantities (resourceCpuLimit "8", resourceMemoryLimit "32Gi") beside numbers (cpuLimit, memoryLimit in 10⁹ bytes); the quantities
-// count. Limits count before requests, as the house asks for what it limits. Error (input): a value that comes from the pipeline, or an accelerator
-// that is no Kubernetes resource.
+// Newer SDKs write quantities (resourceCpuLimit "8", resourceMemoryLimit "32Gi") in addition to numbers (cpuLimit, memoryLimit in 10⁹ bytes); the
+// quantities take precedence. Limits take precedence over requests, because Trainstep requests as much as the limit. Error (input): a value that
+// comes from the pipeline, or an accelerator that is not a Kubernetes resource.
 Result<RequestedResources> read_v2_resources(const Json& container, const std::string& where);
 
 }  // namespace trainstep::spec

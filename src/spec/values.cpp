@@ -43,7 +43,7 @@ std::optional<T> whole(std::string_view text) {
   return number;
 }
 
-// The texts that Python's float() and proto3's JSON have for them.
+// The spellings of Python's float() and of proto3 JSON.
 std::optional<double> special_number(std::string_view text) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const auto word = lower(text);
@@ -53,7 +53,7 @@ std::optional<double> special_number(std::string_view text) {
   return std::nullopt;
 }
 
-// Of digits alone, beyond 64 bits.
+// An integral number, out of the range of 64 bits.
 bool is_long_integer(const Json& value) {
   return (value.is_number_float() && std::trunc(value.get<double>()) == value.get<double>()) ||
          (value.is_string() && is_integer_text(trim(value.get_ref<const std::string&>())));
@@ -98,7 +98,7 @@ Result<Json> fit_number(const Json& value, std::string_view name) {
 Result<Json> fit_boolean(const Json& value, std::string_view name) {
   if (value.is_boolean()) return value;
   if (value.is_string()) {
-    // The words that the SDK's own reader takes (distutils.util.strtobool).
+    // The words accepted by the SDK's own deserializer (distutils.util.strtobool).
     static constexpr std::array<std::string_view, 6> yes{"true", "yes", "y", "t", "on", "1"}, no{"false", "no", "n", "f", "off", "0"};
     const auto text = lower(trim(value.get_ref<const std::string&>()));
     if (std::find(yes.begin(), yes.end(), text) != yes.end()) return Json(true);
@@ -107,7 +107,7 @@ Result<Json> fit_boolean(const Json& value, std::string_view name) {
   return misfit(Type::boolean, value, name);
 }
 
-// Why a text is no JSON, if it was meant as such.
+// Why a text is not valid JSON, if it was meant to be JSON.
 std::string not_json(std::string_view text, std::string_view name, const Error& error) {
   if (text.find('\'') != std::string_view::npos) return "; not valid JSON: strings in it must be in double quotes";
   const auto body = trim(text);
@@ -216,7 +216,7 @@ Json with_whole_numbers(Json value) {
 
 Result<Json> as_double(const Json& number, std::string_view name) {
   const auto value = number.get<double>();
-  // Of what was an integer: is it the same one again?
+  // An integer must survive the conversion to double and back.
   constexpr double beyond = 18446744073709551616.0;  // 2^64
   const bool exact = !number.is_number_integer() ||
                      (number.is_number_unsigned() ? value < beyond && static_cast<std::uint64_t>(value) == number.get<std::uint64_t>()

@@ -1,4 +1,4 @@
-// The types that specifications declare, and the values that fit them. Pure.
+// The types that specifications declare, and conversion of values to them. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,25 +10,25 @@
 
 namespace trainstep::spec {
 
-// A type's name as v1 components write it, any case: String, Integer, Float, Bool, JsonObject, typing.List[int], Optional[str], …; unknown names are
-// `any`. Never `artifact`: that depends on the use.
+// The type for a name as written in v1 components, in any case: String, Integer, Float, Bool, JsonObject, typing.List[int], Optional[str], …; unknown
+// names are `any`. Never `artifact`: that depends on the use.
 Type type_of_name(std::string_view declared);
 
-// Whether a declared type says that there may be no value: Optional[str], typing.Optional[str].
+// Whether a declared type permits a missing value: Optional[str], typing.Optional[str].
 bool is_optional_name(std::string_view declared);
 
-// What messages call a value of the type: "a whole number".
+// The type's name in messages: "an integer".
 std::string_view describe(Type type);
 
-// The value as `type`, if nothing is lost: "3" and 3.0 are the integer 3, "True" is true, JSON text is a list or an object; an integer is also a
-// text; "inf", "Infinity" and "nan" are numbers. any and artifact take everything as it is. Error (input): "wants a whole number, found "abc""; what
-// `name` calls a secret is not quoted.
+// Converts the value to `type` if that is lossless: "3" and 3.0 are the integer 3, "True" is true, JSON text is a list or an object; an integer is
+// also a string; "inf", "Infinity" and "nan" are numbers. any and artifact accept every value unchanged. Error (input): "expected an integer, got
+// "abc""; the value is not quoted if `name` suggests a secret.
 Result<Json> fit(const Json& value, Type type, std::string_view name = {});
 
-// As a double, which is what KFP v2 knows. Error (input): a whole number of which a double has not all digits.
+// Converts to a double, the only number type of KFP v2. Error (input): an integer that a double cannot represent exactly.
 Result<Json> as_double(const Json& number, std::string_view name);
 
-// Whole numbers that became doubles on their way through a pipeline (2.0) as integers again, at any depth: what KFP's backend gives to programs.
+// Converts integral doubles (2.0), into which pipelines turn integers, back to integers, at any depth: as KFP's backend passes them to programs.
 Json with_whole_numbers(Json value);
 
 }  // namespace trainstep::spec
