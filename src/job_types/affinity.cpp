@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto required = "requiredDuringSchedulingIgnoredDuringExecution";
 
-// What an object has as `key`, made like `empty` where it has nothing. Null: it has something else, which the API server refuses in its own words.
+// The member `key` of an object; if missing, it is created as `empty`. Null: it has another type, which the API server will report.
 Json* member(Json* object, const char* key, const Json& empty) {
   if (object == nullptr || !object->is_object()) return nullptr;
   auto& value = (*object)[key];
@@ -17,7 +17,7 @@ Json* member(Json* object, const char* key, const Json& empty) {
   return value.type() == empty.type() ? &value : nullptr;
 }
 
-// By the node's name, not its label kubernetes.io/hostname, which may be another.
+// Selects the node by its name, because its label kubernetes.io/hostname may differ.
 void add_node(Json& affinity, const std::string& node) {
   auto* selector = member(member(&affinity, "nodeAffinity", Json::object()), required, Json::object());
   auto* terms = member(selector, "nodeSelectorTerms", Json::array());
@@ -28,13 +28,13 @@ void add_node(Json& affinity, const std::string& node) {
       fields->push_back({{"key", "metadata.name"}, {"operator", "In"}, {"values", {node}}});
 }
 
-// The first pod has no other to stand beside: of terms that it matches itself, the scheduler lets it go anywhere (Kubernetes'
+// The first pod has no other pod to be placed with: for terms that match the pod itself, the scheduler allows any node (Kubernetes'
 // pkg/scheduler/framework/plugins/interpodaffinity, satisfyPodAffinity).
 void add_pods(Json& affinity, const plan::Plan& plan) {
   if (stands_beside_others(affinity)) return;
   auto* terms = member(member(&affinity, "podAffinity", Json::object()), required, Json::array());
   if (terms == nullptr) return;
-  auto labels = Json::object();  // all of them: a run may have several jobs
+  auto labels = Json::object();  // all labels, because a run may have several jobs
   for (const auto& [key, value] : plan.labels) labels[key] = value;
   terms->push_back({{"labelSelector", {{"matchLabels", std::move(labels)}}}, {"topologyKey", "kubernetes.io/hostname"}});
 }

@@ -1,4 +1,4 @@
-// job_options.affinity, and on top of it the nodes that the plan has chosen.
+// Combines job_options.affinity with the nodes chosen by the plan.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,12 +7,12 @@
 
 namespace trainstep::job_types {
 
-// Whether Kubernetes' own affinity demands other pods on the node. The scheduler takes all such terms for the same pods: another one, of the job's
-// own pods, would leave them pending for ever. Any JSON is allowed.
+// Whether the given Kubernetes affinity requires other pods on the node. The scheduler requires one pod to match all such terms: another term, for
+// the job's own pods, would leave them pending forever. Accepts any JSON.
 bool stands_beside_others(const Json& affinity);
 
-// `given`: Kubernetes' own affinity, or null. Terms of nodes are alternatives: each of them gets the node. Terms of pods count as they are given.
-// What has another form than Kubernetes' stays as it is. → null: none is wanted.
+// `given`: a Kubernetes affinity, or null. Node selector terms are alternatives, so the node is added to each of them. Pod affinity terms are not
+// changed. Members that do not have Kubernetes' form stay as they are. Returns null if there is no affinity.
 Json affinity_of(const plan::Plan& plan, Json given);
 
 }  // namespace trainstep::job_types

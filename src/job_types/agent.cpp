@@ -17,7 +17,8 @@ std::string folder(std::string_view path = {}) {
   return path.empty() ? std::string(plan::agent_folder) : fmt::format("{}/{}", plan::agent_folder, path);
 }
 
-// What Pod Security's level "restricted" wants of a container; the user's own choice of a user counts (OpenShift knows only some).
+// What Pod Security's level "restricted" requires of a container; a user ID chosen in job_options takes precedence (OpenShift allows only certain
+// ones).
 Json security_context(const plan::PodOptions& options) {
   constexpr int nobody = 65532;
   Json context = {{"allowPrivilegeEscalation", false},
@@ -34,7 +35,7 @@ Json security_context(const plan::PodOptions& options) {
   return context;
 }
 
-// A quota may demand sizes of every container; they count less than those of the program.
+// A quota may require sizes for every container; these do not exceed the program's.
 Json resources() {
   const Json sizes = {{"cpu", "100m"}, {"memory", "64Mi"}};
   return {{"limits", sizes}, {"requests", sizes}};
@@ -69,8 +70,8 @@ bool is_only_read(const plan::Plan& plan, const std::string& claim) {
   return std::ranges::all_of(plan.data.claims, [&](const plan::ClaimMount& mount) { return mount.claim != claim || mount.read_only; });
 }
 
-// One volume for each claim: a pod may not name a claim twice in two volumes of some storage drivers. Of one that the step may only read the pods
-// write nothing either: its driver may refuse to attach it otherwise.
+// One volume per claim: with some storage drivers a pod must not use a claim in two volumes. A claim that the step mounts read-only is read-only in
+// the pods, too, because its driver may otherwise refuse to attach it.
 void add_claims(const plan::Plan& plan, Manifest& pod) {
   for (const auto& claim : plan.data.claims) {
     const bool only_read = is_only_read(plan, claim.claim);

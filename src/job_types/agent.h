@@ -1,5 +1,5 @@
-// The agent in a pod: an init container brings it, it stands in front of the program, its task is a variable (docs/data.md). Nothing of it where the
-// plan has no agent.
+// Adds the agent to a pod: an init container installs it, it is prepended to the program's command line, its task is in a variable (docs/data.md).
+// Does nothing if the plan has no agent.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,13 +13,13 @@
 
 namespace trainstep::job_types {
 
-// The program's words behind the agent's. `role`: agent::Role.
+// The program's command line, preceded by the agent's. `role`: agent::Role.
 Words with_agent(const plan::Plan& plan, std::string_view role, Words program);
 
-// "primary" or "replica"; of replicas that share one template and hold the primary, "indexed".
+// "primary" or "replica"; "indexed" for replicas that share one template and include the primary.
 std::string role_of(const Replicas& replicas);
 
-// Init container, volumes, mounts and the task, for the pod's first container. `type`: which job_options count.
+// Adds init container, volumes, mounts and the task, for the pod's first container. `type`: the replica type whose job_options apply.
 void add_agent(const plan::Plan& plan, const std::string& type, Manifest& pod);
 
 }  // namespace trainstep::job_types

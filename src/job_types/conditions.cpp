@@ -18,7 +18,7 @@ bool counts_one(const Json& counts) {
   return succeeded != nullptr && succeeded->is_number_integer() && *succeeded > 0;
 }
 
-// A Job counts all, the operators those of each type.
+// A Job counts all pods, the operators count those of each replica type.
 bool counts_a_success(const Json& object) {
   const auto* status = status_of(object);
   if (status == nullptr || counts_one(*status)) return status != nullptr;

@@ -1,4 +1,4 @@
-// batch/v1 Job (docs/design/operators.md, Job types): one pod, or with `indexed` N pods that know their index (plan/distribution.h sees to it).
+// batch/v1 Job (docs/design/operators.md, Job types): one pod, or with `indexed` N pods that know their index (checked by plan/distribution.h).
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ Result<void> check(const plan::Plan& plan) {
 }
 
 // Retries are new pods (backoffLimit), never restarts in place: when the limit is reached, the Job controller deletes a pod that restarts in place,
-// and its log with it (docs/design/operators.md, Restarts). So restartPolicy is Never for all of ours.
+// including its log (docs/design/operators.md, Restarts). So restartPolicy is always Never.
 void add_retries(const plan::Plan& plan, Manifest& object) {
   const auto& policy = plan.options.run_policy;
   object.set("/spec/backoffLimit", policy.backoff_limit,
@@ -82,8 +82,8 @@ int count(const Json& status, std::string_view key) {
   return value != nullptr && value->is_number_integer() ? value->get<int>() : 0;
 }
 
-// Complete and Failed come only when all pods have ended; SuccessCriteriaMet and FailureTarget say the same earlier. `failed` > 0 alone means
-// nothing: the Job may be between two tries (docs/design/operators.md, Success and failure).
+// Complete and Failed are set only when all pods have ended; SuccessCriteriaMet and FailureTarget are set earlier and mean the same. `failed` > 0
+// alone means nothing: the Job may be between two attempts (docs/design/operators.md, Success and failure).
 Judgement judge(const Json& object) {
   using enum Judgement::State;
   const auto either = [&](const char* last, const char* before) {

@@ -34,7 +34,7 @@ std::string launcher_job(const Resource& resource, const std::string& job_name) 
 
 namespace {
 
-// Of all job types.
+// The replica types of all job types.
 const std::vector<std::string>& known_types() {
   static const std::vector<std::string> types = [] {
     std::vector<std::string> all_types;
@@ -46,7 +46,7 @@ const std::vector<std::string>& known_types() {
   return types;
 }
 
-// "worker-3", or "worker-3.1" where one replica has several processes.
+// "worker-3", or "worker-3.1" if one replica has several processes.
 bool names_replica(const std::string& name) {
   const auto dash = name.find('-');
   const auto type = name.substr(0, dash);
@@ -54,7 +54,7 @@ bool names_replica(const std::string& name) {
   return known && (dash == std::string::npos || (dash + 1 < name.size() && name.find_first_not_of("0123456789.", dash + 1) == std::string::npos));
 }
 
-// False: the job has replicas of that type, but not this one.
+// False if the job has replicas of that type, but not this one.
 bool may_be_there(const plan::Plan& plan, const std::string& name) {
   const auto type = name.substr(0, name.find('-'));
   const auto base = name.substr(0, name.find('.'));

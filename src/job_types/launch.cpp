@@ -26,7 +26,7 @@ std::string np_source(const plan::Plan& plan) {
   return fmt::format("{} × {}", workers, processes);
 }
 
-// mpirun fills a host's slots before it goes to the next: with fewer processes than slots that would be uneven.
+// mpirun fills a host's slots before it uses the next host: with fewer processes than slots, ranks would be distributed unevenly.
 bool spread_evenly(const plan::Plan& plan) { return plan.processes_per_worker < plan.slots_per_worker; }
 
 bool names(const std::vector<std::string>& arguments, std::initializer_list<std::string_view> parts) {
@@ -35,8 +35,8 @@ bool names(const std::vector<std::string>& arguments, std::initializer_list<std:
   });
 }
 
-// A rank has threads of its own, and its pod shares the node with others: bound to a core, as mpirun has it by default, they would all share that
-// one. mpirun refuses a second mapping.
+// A rank has its own threads, and its pod shares the node with others: if it was bound to a core, mpirun's default, all threads would share that
+// core. mpirun rejects a second mapping.
 void add_placement(Words& words, const plan::Plan& plan) {
   const auto& own = plan.distribution.mpirun_arguments;
   if (!names(own, {"bind-to", "hwloc_base_binding_policy"}))
@@ -60,7 +60,7 @@ void add_hydra(Words& words, const plan::Plan& plan, const MpiPlace& place) {
   add(words, {"-genvall"}, "default: the ranks get mpirun's environment");
 }
 
-// The words that the specification writes out, without a placeholder.
+// The arguments that are literal in the specification, without placeholders.
 void collect_texts(const std::vector<spec::Argument>& arguments, std::set<std::string>& texts) {
   for (const auto& argument : arguments) {
     if (argument.kind == spec::Argument::Kind::text) texts.insert(argument.text);

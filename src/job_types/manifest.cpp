@@ -31,7 +31,7 @@ std::optional<std::size_t> index_of(std::string_view token) {
   return index;
 }
 
-// The value at `pointer`, made where it is missing.
+// The value at `pointer`, created if it is missing.
 Json& make(Json& root, const std::string& pointer) {
   Json* at = &root;
   if (pointer.empty()) return *at;
@@ -116,7 +116,7 @@ void Manifest::forget_below(const std::string& pointer) {
   while (it != m_sources.end() && it->first.starts_with(prefix)) it = m_sources.erase(it);
 }
 
-// An element has come (+1) before, or gone (-1) from, position `from` of a list: those behind it keep their sources.
+// An element was inserted before (+1), or removed from (-1), position `from` of a list: the elements after it keep their sources.
 void Manifest::move_elements(const std::string& list, std::size_t from, int by) {
   const auto prefix = list + "/";
   std::map<std::string, std::string> moved;
@@ -170,7 +170,7 @@ void Manifest::note_operation(const Json& before, const std::string& operation, 
 
 namespace {
 
-// "/spec/password" → "spec.password": whose parts may sound like a secret's.
+// "/spec/password" → "spec.password": its parts may suggest a secret.
 std::string path_of(const Json& operation) {
   const auto* path = operation.is_object() ? trainstep::find(operation, "path") : nullptr;
   auto text = path != nullptr && path->is_string() ? path->get<std::string>() : std::string();

@@ -1,4 +1,4 @@
-// A Kubernetes object under construction that remembers which input set each field.
+// A Kubernetes object under construction that records which input set each field.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,21 +14,21 @@ namespace trainstep::job_types {
 
 class Manifest {
  public:
-  // `pointer`: RFC 6901; missing objects are made, a number makes or extends a list. `source`: the input ("distribution_specification.worker_cpus"),
-  // or a reason ("default: …", "MPIJob needs it"). Setting a field twice keeps the later value.
+  // `pointer`: RFC 6901; missing objects are created, a number creates or extends a list. `source`: the input
+  // ("distribution_specification.worker_cpus"), or a reason ("default: …", "MPIJob needs it"). If a field is set twice, the later value is kept.
   void set(const std::string& pointer, Json value, std::string_view source);
-  // A member whose key is data (a label, a resource): the key is escaped, and never taken for the index of a list.
+  // Sets a member whose key is data (a label, a resource): the key is escaped, and never interpreted as a list index.
   void set_member(const std::string& pointer, std::string_view key, Json value, std::string_view source);
   // Appends to the list at `pointer`; returns the new element's pointer.
   std::string append(const std::string& pointer, Json value, std::string_view source);
-  // Another manifest's fields and their sources below `pointer`; objects are merged, everything else is replaced.
+  // Merges another manifest's fields and their sources below `pointer`; objects are merged, everything else is replaced.
   void merge(const std::string& pointer, const Manifest& part);
-  // job_options.patch: RFC 7396 (object) or RFC 6902 (list); null is no patch. What it sets has the source "job_options.patch".
-  // Errors (input): an operation that does not apply, by its number; then the manifest is as it was. A patch that is neither object nor list.
+  // Applies job_options.patch: RFC 7396 (object) or RFC 6902 (list); null means no patch. What it sets has the source "job_options.patch".
+  // Errors (input): an operation that does not apply, by index; then the manifest is unchanged. A patch that is neither object nor list.
   Result<void> patch(const Json& patch);
 
   [[nodiscard]] const Json& json() const { return m_json; }
-  // The source of the field or of the nearest one above it; empty if none is known.
+  // The source of the field or of its nearest ancestor; empty if unknown.
   [[nodiscard]] std::string source_of(const std::string& pointer) const;
 
  private:
@@ -41,7 +41,7 @@ class Manifest {
   std::map<std::string, std::string> m_sources;
 };
 
-// A key as a token of a pointer: "a/b" → "a~1b".
+// Escapes a key as a token of a pointer: "a/b" → "a~1b".
 std::string escaped(std::string_view key);
 
 }  // namespace trainstep::job_types

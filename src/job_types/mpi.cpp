@@ -26,8 +26,8 @@ Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
   return render_it(plan, resource, both[0], both[1]);
 }
 
-// mpi-operator writes Failed (MPIJobEvicted) for a lost worker while the launcher may still succeed: only with completionTime is it over
-// (docs/design/operators.md, The end).
+// mpi-operator writes Failed (MPIJobEvicted) for a lost worker although the launcher may still succeed: the job has ended only if completionTime is
+// set (docs/design/operators.md, The end).
 Judgement judge_v2beta1(const Json& object) {
   using enum Judgement::State;
   const auto* status = status_of(object);
@@ -45,7 +45,7 @@ Judgement judge(const Json& object) {
   return version != nullptr && *version == mpi_v1 ? judge_v1(object) : judge_v2beta1(object);
 }
 
-// mpi-operator knows roles instead of types, and numbers only the workers, as both do; a launcher that was tried again has several pods.
+// mpi-operator has roles instead of types; both operators number only the workers; a retried launcher has several pods.
 std::string pods(const std::string& job_name, const Resource& resource, const std::string& type, int index) {
   const int number = type == "Launcher" ? -1 : index;
   if (resource.group_version == mpi_v1) return v1_pods("mpijob-controller", job_name, type, number);
@@ -55,7 +55,7 @@ std::string pods(const std::string& job_name, const Resource& resource, const st
   return selector;
 }
 
-// mpi-operator's.
+// The variables of mpi-operator.
 Variables environment(const plan::Plan& plan, const AddressBook& /*addresses*/, const std::string& type, int /*index*/) {
   if (type == "Worker") return {{"K_MPI_JOB_ROLE", "worker"}};
   constexpr auto hostfile = "/etc/mpi/hostfile";
@@ -76,7 +76,8 @@ Variables environment(const plan::Plan& plan, const AddressBook& /*addresses*/, 
   return result;
 }
 
-// The training-operator's launcher has no sshd to talk to: it is brought kubectl (docs/design/operators.md, MPIJob on the training operator).
+// The training-operator's launcher does not use sshd: an init container delivers kubectl to it (docs/design/operators.md, MPIJob on the training
+// operator).
 std::optional<Injected> injected(const plan::Plan& plan, const Resource& resource, const std::string& type) {
   if (resource.group_version != mpi_v1 || type != "Launcher") return std::nullopt;
   const Json sizes = {{"cpu", "100m"}, {"memory", "512Mi"}, {"ephemeral-storage", "5Gi"}};

@@ -14,12 +14,12 @@ namespace {
 constexpr auto operators_hostfile = "/etc/mpi/hostfile";
 constexpr auto own_hostfile = "/tmp/hostfile";
 
-// How long a launcher waits for its workers. They may have to wait for room: the step's own limits are what should end that.
+// How long a launcher waits for its workers. They may have to wait for free resources, which should be limited by the step's own limits.
 constexpr std::int64_t longest_wait = 24 * 3600;
 
 bool is_open_mpi(const plan::Plan& plan) { return plan.distribution.mpi_implementation == "OpenMPI"; }
 
-// The launcher's words behind a script that first waits until every host of the operator's hostfile ("host slots=2", "host:2") answers.
+// Wraps the launcher's command line in a script that first waits until every host in the operator's hostfile ("host slots=2", "host:2") responds.
 Words waiting(const std::string& probe, const std::string& then, const std::string& why, Words words) {
   const auto script = fmt::format(R"sh(end=$(($(date +%s) + {}))
 while read -r host slots; do
@@ -39,7 +39,7 @@ done <{}
   return result;
 }
 
-// What ssh does not carry to the ranks. A field of the launcher's pod would be wrong there.
+// Variables that ssh does not pass to the ranks. A field reference would have the value of the launcher's pod, which is wrong there.
 std::vector<std::string> forwarded(const plan::Plan& plan) {
   std::vector<std::string> names{"PATH", "LD_LIBRARY_PATH"};
   for (const auto& variable : environment_of(plan, "Worker"))
@@ -49,7 +49,7 @@ std::vector<std::string> forwarded(const plan::Plan& plan) {
 }
 
 PodShape launcher_shape(const plan::Plan& plan, const Replicas& launcher, Words command) {
-  // The workers' variables too: mpirun passes on what it has itself.
+  // Includes the workers' variables, because mpirun passes on its own environment.
   return {.type = "Launcher",
           .container = {"mpi", "default"},
           .command = std::move(command),
@@ -58,7 +58,7 @@ PodShape launcher_shape(const plan::Plan& plan, const Replicas& launcher, Words 
           .ranks = false};
 }
 
-// `command` empty: the operator's own: sshd, or sleep for kubectl exec.
+// Empty `command`: the operator's default: sshd, or sleep for kubectl exec.
 PodShape worker_shape(const plan::Plan& plan, const Replicas& worker, Words command = {}) {
   return {.type = "Worker",
           .container = {"mpi", "default"},
@@ -72,8 +72,8 @@ void set_slots(const plan::Plan& plan, Manifest& object) {
              plan.distribution.slots_per_worker ? "distribution_specification.slots_per_worker" : "default: processes_per_worker");
 }
 
-// Ready means that sshd listens, on whatever port the image has it: a socket in the state LISTEN (0A) that a process of this container holds. In the
-// node's own network others listen, too, the node's sshd among them. Neither `$(` nor `$$`: Kubernetes would expand them.
+// Ready means that sshd listens, on any port configured by the image: a socket in the state LISTEN (0A) that is held by a process of this container.
+// In the host network there are other listening processes, including the node's sshd. Contains neither `$(` nor `$$`, which Kubernetes would expand.
 void add_readiness(Manifest& object) {
   constexpr auto probe =
       R"sh(ls -l /proc/[0-9]*/fd 2>/dev/null | sed -n 's/.*socket:\[\([0-9]*\)\].*/\1/p' | { while read -r inode; do
@@ -84,7 +84,7 @@ exit 1; })sh";
              {{"exec", {{"command", {"sh", "-c", probe}}}}, {"periodSeconds", 1}}, "default: the launcher waits until sshd listens");
 }
 
-// Who the pods of this type run as, if it is known not to be root; empty otherwise: who said so.
+// The source of the setting if the pods of this type are known not to run as root; otherwise empty.
 std::string other_user(const plan::Plan& plan, const std::string& type) {
   const auto options = plan::options_for(plan.options, type);
   const std::pair<const Json*, const char*> contexts[] = {{&options.security_context, "security_context"},
@@ -99,8 +99,8 @@ std::string other_user(const plan::Plan& plan, const std::string& type) {
   return "";
 }
 
-// Where the operator puts the keys: sshd and ssh look in the home of their user. Images for another user than root are made after mpi-operator's own
-// (build/base/Dockerfile): mpiuser, with an sshd_config of his in his home, as the system's needs root.
+// Where the operator mounts the keys: sshd and ssh look in the home directory of their user. Images for a user other than root are modeled on
+// mpi-operator's own (build/base/Dockerfile): user mpiuser, with its own sshd_config in its home, because the system's requires root.
 struct SshPlace {
   plan::Sourced<std::string> keys;
   Words sshd;  // empty: the operator's default, for root
@@ -149,7 +149,7 @@ Result<Manifest> render_mpi_v2beta1(const plan::Plan& plan, const Resource& reso
   auto command = mpirun_words(plan, {operators_hostfile, forwarded(plan)}, with_agent(plan, "rank", std::move(program)));
   command = with_agent(plan, "launcher", std::move(command));
   const auto& options = plan.options;
-  // Of a job that is created suspended the operator makes the launcher at once, and starts it without waiting (docs/design/operators.md, Suspension).
+  // If a job is created suspended, the operator creates the launcher at once, and starts it without waiting (docs/design/operators.md, Suspension).
   if (!options.queue.empty() || options.run_policy.suspend)
     command = waiting(R"(ssh -o BatchMode=yes -o ConnectTimeout=5 "$host" true)", "",
                       "default: after a suspension the operator does not wait for the workers", std::move(command));
@@ -163,7 +163,7 @@ Result<Manifest> render_mpi_v2beta1(const plan::Plan& plan, const Resource& reso
   object.set("/spec/launcherCreationPolicy", "WaitForWorkersReady", "default: mpirun needs all workers");
   const auto ssh = ssh_place(plan);
   object.set("/spec/sshAuthMountPath", ssh.keys.value, ssh.keys.source);
-  // A launcher that restarts in place would lose its log at the backoff limit (docs/design/operators.md, Restarts): retries are new pods.
+  // A launcher restarted in place would lose its log at the backoff limit (docs/design/operators.md, Restarts): retries are new pods.
   object.merge("/spec/mpiReplicaSpecs/Launcher", replica_spec(plan, launcher, "Never", launcher_shape(plan, launcher, std::move(command))));
   object.set("/spec/mpiReplicaSpecs/Launcher/restartPolicy", "Never", "default: retries are new pods, so that the failed one's log stays");
   object.merge("/spec/mpiReplicaSpecs/Worker", replica_spec(plan, worker, options.run_policy.restart_policy, worker_shape(plan, worker, ssh.sshd)));
@@ -175,7 +175,7 @@ Result<Manifest> render_mpi_v1(const plan::Plan& plan, const Resource& resource,
   TRY(check_v1(plan));
   ASSIGN(const auto restart_policy, v1_restart_policy(plan));
   ASSIGN(auto program, program_words(plan, plan::pod_placement(plan, true)));
-  // kubectl exec starts the ranks in the workers' containers: they have their environment. The operator writes the hostfile in Open MPI's form only.
+  // kubectl exec starts the ranks in the workers' containers, with their environment. The operator writes the hostfile only in Open MPI's format.
   const bool own_form = is_open_mpi(plan);
   const auto convert = own_form ? std::string() : fmt::format("sed 's/ slots=/:/' {} >{}\n", operators_hostfile, own_hostfile);
   auto command =

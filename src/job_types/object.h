@@ -1,4 +1,4 @@
-// What every object that we create carries.
+// Metadata common to all jobs.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,26 +10,26 @@
 
 namespace trainstep::job_types {
 
-// An annotation on the job: Plan::spec_hash. Another hash under the same name is another job.
+// An annotation on the job: Plan::spec_hash. If the hash differs, an object of the same name is another job.
 inline constexpr std::string_view spec_hash_annotation = "trainstep.dev/spec-hash";
-// An annotation on the job: job_options.metrics as JSON, where there are any: for who attaches to it.
+// An annotation on the job: job_options.metrics as JSON, if any: for attaching to the job.
 inline constexpr std::string_view metrics_annotation = "trainstep.dev/metrics";
-// Kueue's label, on the job only: on pods it would count them a second time.
+// Kueue's label, only on the job: on pods it would count them twice.
 inline constexpr std::string_view queue_label = "kueue.x-k8s.io/queue-name";
 
 // apiVersion, kind and metadata, with the labels of the plan and those of job_options for all replicas.
 Manifest job_object(const plan::Plan& plan, const Resource& resource);
 
-// Kubernetes wants text where people write numbers and booleans: labels, variables, quantities.
+// Kubernetes expects strings where users write numbers and booleans: labels, variables, quantities.
 std::string scalar_text(const Json& value);
 
 // Whole seconds, rounded up.
 std::int64_t seconds(Duration duration);
 
-// The input behind RunPolicy::ttl_after_finished.
+// The input that set RunPolicy::ttl_after_finished.
 std::string ttl_source(const plan::Plan& plan);
 
-// The input behind Distribution::workers.
+// The input that set Distribution::workers.
 std::string workers_source(const plan::Plan& plan);
 
 }  // namespace trainstep::job_types

@@ -1,4 +1,4 @@
-// Which of the two places of job_options set something for the replicas of a type: "job_options.KEY" or "job_options.replicas.TYPE.KEY".
+// Tells which part of job_options set an option for a replica type: "job_options.KEY" or "job_options.replicas.TYPE.KEY".
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,9 +16,9 @@ class OptionSource {
 
   [[nodiscard]] std::string of(std::string plan::PodOptions::* member, std::string_view key) const;
   [[nodiscard]] std::string of(Json plan::PodOptions::* member, std::string_view key) const;
-  // A member of an object option.
+  // For a member of an object option.
   [[nodiscard]] std::string of_member(Json plan::PodOptions::* member, std::string_view key, const std::string& name) const;
-  // An item of a list option: those of all replicas come first.
+  // For an item of a list option; the items for all replicas come first.
   [[nodiscard]] std::string of_item(Json plan::PodOptions::* member, std::string_view key, std::size_t index) const;
   [[nodiscard]] std::string of_host_network() const;
   [[nodiscard]] std::string of_image() const;

@@ -16,7 +16,7 @@ Error made(const std::string& place, std::string_view wanted, const Json& found)
   return input_error(fmt::format("job_options.patch: {}: expected {}, but the patch makes it {}", place, wanted, text));
 }
 
-// The member when it is an object; null when it is absent.
+// The member if it is an object; null if it is absent.
 Result<const Json*> object_in(const Json& parent, std::string_view key, const std::string& place) {
   const auto* member = trainstep::find(parent, key);
   if (member != nullptr && !member->is_object()) return made(fmt::format("{}{}", place, key), "an object", *member);
@@ -50,7 +50,7 @@ Result<void> check_pod(const Json& pod, const std::string& place) {
   return {};
 }
 
-// `parent` may have a pod template.
+// `parent` may contain a pod template.
 Result<void> check_template(const Json& parent, const std::string& place) {
   ASSIGN(const auto* pod, object_in(parent, "template", place));
   if (pod == nullptr) return {};
@@ -58,7 +58,7 @@ Result<void> check_template(const Json& parent, const std::string& place) {
   return check_pod(*pod, place + "template.");
 }
 
-// The controller of a job that is to have no pods calls it complete at once.
+// The controller of a job without pods marks it complete at once.
 Result<void> check_counts(const Json& parent, const std::string& place) {
   for (const auto* key : {"completions", "parallelism", "replicas"})
     if (const auto* count = trainstep::find(parent, key); count != nullptr && count->is_number() && *count < 1)

@@ -1,4 +1,4 @@
-// A manifest after job_options.patch. Pure.
+// Checks a manifest after job_options.patch was applied. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,10 +7,9 @@
 
 namespace trainstep::job_types {
 
-// Whether the object still has the form in which labels, annotations and owners can be set, and its pods be found: metadata and spec are objects,
-// labels and annotations are objects of texts, the same of every pod template, whose containers are lists of objects – and whether there are to be
-// any pods. What is absent or null is let
-// be: the API server knows what it needs. Error (input): the first that is not, by its place.
+// Checks that labels, annotations and owners of the object can still be set, and its pods be found: metadata and spec are objects, labels and
+// annotations are objects of strings, likewise in every pod template, whose containers are lists of objects; and that there is at least one pod.
+// Absent members and null are accepted: the API server knows what is required. Error (input): the first violation, by its location.
 Result<void> check_patched(const Json& object);
 
 }  // namespace trainstep::job_types

@@ -26,7 +26,7 @@ std::string doubled(std::string_view text) {
   return result;
 }
 
-// A member of a container's `env`.
+// An element of a container's `env`.
 Json env_entry(const plan::EnvironmentVariable& variable) {
   Json entry = {{"name", variable.name}};
   const auto& value = variable.value;
@@ -51,8 +51,8 @@ Json env_entry(const plan::EnvironmentVariable& variable) {
   return entry;
 }
 
-// A mesh's sidecar would go on after the program and keep the pod from completing, and with it the job. What keeps it out, by mesh: Istio's webhooks
-// read the label, those before 1.10 the annotation.
+// A service mesh's sidecar would keep running after the program, and keep the pod and the job from completing. How to disable injection, by mesh:
+// Istio's webhooks read the label, those before 1.10 the annotation.
 struct Mesh {
   std::string_view key;
   std::string_view value;
@@ -65,7 +65,7 @@ constexpr std::array<Mesh, 4> meshes{{
     {"consul.hashicorp.com/connect-inject", "false", false, true},
 }};
 
-// Who names a mesh's key, in either place, wants it otherwise.
+// If job_options contain a mesh's key, as a label or annotation, the mesh is left to the user.
 void keep_meshes_out(const PodOptions& options, Manifest& pod) {
   constexpr auto why = "default: a sidecar would keep the pod from ending";
   for (const auto& mesh : meshes) {
@@ -145,7 +145,7 @@ void add_access(const PodOptions& options, const OptionSource& source, Manifest&
     pod.set(std::string(container) + "/securityContext", options.security_context, source.of(&PodOptions::security_context, "security_context"));
   if (options.host_network) {
     pod.set("/spec/hostNetwork", *options.host_network, source.of_host_network());
-    // Without it a pod on its node's network asks the node's name server, which knows no pod.
+    // Otherwise a pod in the host network uses the node's name server, which cannot resolve pods.
     if (*options.host_network) pod.set("/spec/dnsPolicy", "ClusterFirstWithHostNet", source.of_host_network());
   }
 }

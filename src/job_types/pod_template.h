@@ -1,4 +1,4 @@
-// What every pod of ours has, whatever type of job it belongs to.
+// The pod template common to all job types.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,19 +12,19 @@
 namespace trainstep::job_types {
 
 struct PodShape {
-  std::string type;                      // replica type: which job_options count
+  std::string type;                      // replica type whose job_options apply
   plan::Sourced<std::string> container;  // the training container's name
-  Words command;                         // empty: what the operator or the image runs
+  Words command;                         // empty: the default of the operator or the image
   plan::Resources resources;
   std::vector<plan::EnvironmentVariable> environment;
-  bool ranks = true;  // the program's processes run here
+  bool ranks = true;  // the program's processes run in this pod
 };
 
-// {"metadata": …, "spec": …} with one container. Every `$` of command and environment stands twice, as Kubernetes makes one of two and expands
-// $(NAME).
+// {"metadata": …, "spec": …} with one container. Every `$` in command and environment is doubled, because Kubernetes expands $(NAME) and replaces $$
+// by $.
 Manifest pod_template(const plan::Plan& plan, const PodShape& shape);
 
-// The plan's environment with that of job_options.replicas.TYPE above it.
+// The plan's environment, overlaid by job_options.replicas.TYPE.environment.
 std::vector<plan::EnvironmentVariable> environment_of(const plan::Plan& plan, const std::string& type);
 std::vector<plan::EnvironmentVariable> overlaid(std::vector<plan::EnvironmentVariable> base, const plan::Plan& plan, const std::string& type);
 

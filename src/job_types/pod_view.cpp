@@ -26,8 +26,8 @@ std::optional<int> number(const Json* object, std::string_view key) {
 
 std::optional<Time> time(const Json* object, std::string_view key) { return from_rfc3339(text(object, key)); }
 
-// The runtime's interface has no field for a signal (CRI ContainerStatus): it is an exit code of 128 + signal. Programs use such codes for nothing
-// else.
+// The container runtime interface has no field for a signal (CRI ContainerStatus): it is reported as exit code 128 + signal. Programs do not use
+// these codes for anything else.
 std::optional<int> signal_of(int exit_code) {
   constexpr std::array<int, 8> deadly{SIGINT, SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGTERM};
   const auto* const found = std::ranges::find(deadly, exit_code - 128);
@@ -73,7 +73,7 @@ std::vector<ContainerView> read_containers(const Json* status, std::string_view 
   return views;
 }
 
-// Only the specification tells sidecars from init containers.
+// Only the spec distinguishes sidecars from other init containers.
 void mark_sidecars(const Json* spec, std::vector<ContainerView>& init_containers) {
   const auto* list = member(spec, "initContainers");
   if (list == nullptr || !list->is_array()) return;
@@ -109,7 +109,7 @@ bool PodView::began() const {
   return std::ranges::any_of(init_containers, has_begun) || std::ranges::any_of(containers, has_begun);
 }
 
-// The kubelet's words (pkg/kubelet/eviction/eviction_manager.go): "Usage of EmptyDir volume "x" exceeds the limit", "Pod ephemeral local storage
+// The kubelet's messages (pkg/kubelet/eviction/eviction_manager.go): "Usage of EmptyDir volume "x" exceeds the limit", "Pod ephemeral local storage
 // usage exceeds the total limit of containers", "Container x exceeded its local ephemeral storage limit".
 bool PodView::over_its_limit() const {
   return reason == "Evicted" && (message.find(" exceeds the ") != std::string::npos || message.find(" exceeded its ") != std::string::npos);
@@ -119,7 +119,7 @@ bool PodView::disrupted() const {
   if (over_its_limit()) return false;
   constexpr std::array<std::string_view, 8> reasons{
       "Evicted", "NodeLost", "NodeShutdown", "Terminated", "Preempting", "Shutdown", "UnexpectedAdmissionError", "NodeAffinity"};
-  // "OutOfcpu", "OutOfpods", …: the kubelet had no room for what the scheduler sent.
+  // "OutOfcpu", "OutOfpods", …: the kubelet had no resources left for a pod that the scheduler had assigned.
   return !disruption.empty() || std::ranges::find(reasons, reason) != reasons.end() || reason.starts_with("OutOf");
 }
 

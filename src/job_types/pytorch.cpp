@@ -14,7 +14,7 @@ namespace {
 
 std::vector<Replicas> replicas(const plan::Plan& plan) {
   const int nodes = plan.distribution.workers;
-  // The operator takes any worker's success for that of an elastic job; ours waits for worker-0, whose outputs count.
+  // For an elastic job the operator accepts any worker's success; we wait for worker-0, whose outputs are collected.
   if (plan.distribution.elastic) return {{.type = "Worker", .count = nodes, .resources = plan.worker, .primary = true, .awaited = 1}};
   std::vector<Replicas> result{{.type = "Master", .resources = plan.worker, .primary = true, .awaited = 1, .only = true}};
   if (nodes > 1) result.push_back({.type = "Worker", .count = nodes - 1, .resources = plan.worker});
@@ -83,7 +83,7 @@ Variables environment(const plan::Plan& plan, const AddressBook& addresses, cons
   return result;
 }
 
-// Workers wait for the Master's name, where there is one (docs/design/operators.md, PyTorchJob).
+// Workers wait for the Master's DNS name, if there is a Master (docs/design/operators.md, PyTorchJob).
 std::optional<Injected> injected(const plan::Plan& plan, const Resource& /*resource*/, const std::string& type) {
   if (plan.distribution.elastic || type != "Worker") return std::nullopt;
   const auto sizes = [](const char* cpu, const char* memory) { return Json{{"cpu", cpu}, {"memory", memory}}; };
@@ -102,15 +102,15 @@ void read_distribution(const Json& object, plan::Distribution& distribution) {
   distribution.workers += masters;
 }
 
-// Each is a rank, unless the program or torchrun starts the ranks.
+// Each process is a rank, unless the program or torchrun starts the ranks.
 int local_processes(const plan::Plan& plan) {
   return plan.distribution.elastic || plan::starts_own_ranks(plan.program) ? 1 : plan.processes_per_worker;
 }
 
 Words local_words(const plan::Plan& plan, Words program) { return plan.distribution.elastic ? torch_words(plan, std::move(program)) : program; }
 
-// torchrun of torch 1.13 with Python 3.11 fails on its defaults, "0": an enum's members without the one of value 0 are looked through
-// (Std.from_str in torch/distributed/elastic/multiprocessing/api.py). These mean the same: nothing but the output of rank 9 is redirected.
+// torchrun of torch 1.13 with Python 3.11 fails on its defaults, "0": iterating over the enum skips the member with value 0 (Std.from_str in
+// torch/distributed/elastic/multiprocessing/api.py). These values have the same effect: only the output of rank 9 is redirected.
 Variables local_environment() { return {{"GLOO_SOCKET_IFNAME", "lo"}, {"PET_REDIRECTS", "9:1"}, {"PET_TEE", "9:1"}}; }
 
 }  // namespace

@@ -19,7 +19,7 @@ Result<void> may_not_change(const std::string& pointer) {
   return input_error(fmt::format("job_options.patch: cannot change {}, the job is found by it", pointer.substr(1)));
 }
 
-// Absent and of another type than expected are values, too.
+// Null if absent. Values of any type are returned.
 Json value_at(const Json& json, const std::string& pointer) {
   const Json::json_pointer place(pointer);
   return json.contains(place) ? json.at(place) : Json();
@@ -30,7 +30,7 @@ Result<void> check_same(const Json& before, const Json& after, const std::string
   return may_not_change(pointer);
 }
 
-// `metadata`: the pointer to that of the job or of a template.
+// `metadata`: the pointer to the metadata of the job or of a template.
 Result<void> check_keys(const Json& before, const Json& after, const std::string& metadata) {
   for (const auto* map : {"/labels", "/annotations"}) {
     const auto place = metadata + map;
@@ -45,7 +45,7 @@ Result<void> check_keys(const Json& before, const Json& after, const std::string
   return {};
 }
 
-// What a job is, whose it is, and which pods are its own.
+// What identifies the job, its owner and its pods.
 Result<void> check_identity(const Json& before, const Json& after) {
   for (const auto* pointer : {"/apiVersion", "/kind", "/metadata/name", "/metadata/generateName", "/metadata/namespace", "/metadata/uid",
                               "/metadata/resourceVersion", "/metadata/deletionTimestamp", "/spec/selector", "/spec/manualSelector"})
@@ -56,7 +56,7 @@ Result<void> check_identity(const Json& before, const Json& after) {
   return {};
 }
 
-// A pod needs one; a local run does not.
+// Pods need an image; a local run does not.
 Result<void> check_image(const JobType& job_type, const plan::Plan& plan) {
   if (!plan.image.value.empty()) return {};
   for (const auto& replicas : job_type.replicas(plan))

@@ -13,7 +13,7 @@
 namespace trainstep::job_types {
 namespace {
 
-// By source, how many bytes its texts have.
+// Sums up the bytes of strings by source.
 void add_sizes(const Manifest& manifest, const Json& json, const std::string& pointer, std::map<std::string, std::size_t>& sizes) {
   constexpr std::size_t worth_counting = 256;
   if (json.is_string() && json.get_ref<const std::string&>().size() > worth_counting)
@@ -24,7 +24,7 @@ void add_sizes(const Manifest& manifest, const Json& json, const std::string& po
     for (std::size_t i = 0; i < json.size(); ++i) add_sizes(manifest, json[i], fmt::format("{}/{}", pointer, i), sizes);
 }
 
-// Kubernetes makes one dollar of two.
+// Kubernetes replaces $$ by $.
 std::size_t size_in_container(const Json& text) {
   const auto& written = text.get_ref<const std::string&>();
   auto size = written.size();

@@ -1,4 +1,4 @@
-// How large a manifest, and what a container in it is given, may be. Pure.
+// Size limits of a manifest, and of what a container in it is given. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,11 +7,11 @@
 
 namespace trainstep::job_types {
 
-// etcd takes 1.5 MiB of an object, its managed fields included; a dry run does not come so far.
+// etcd accepts objects up to 1.5 MiB, including managed fields; a dry run does not reach etcd.
 inline constexpr std::size_t largest_manifest = 1'400'000;
 
-// Error (input): it is larger, and what set most of it; or a container has a word or variable that the kernel gives to no program (plan/exec_size.h),
-// which a patch may bring, too.
+// Error (input): the manifest is too large (names the largest source); or a container has an argument or variable that exceeds the kernel's limit
+// (plan/exec_size.h), which may also come from a patch.
 Result<void> check_size(const Manifest& manifest);
 
 }  // namespace trainstep::job_types

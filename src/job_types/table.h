@@ -1,4 +1,4 @@
-// The rows of job_types.cpp: one function for each job type, in its own place.
+// The entries of job_types.cpp: one function per job type, defined in its own file.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

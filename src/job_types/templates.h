@@ -1,4 +1,4 @@
-// The pod templates in a job's object: batch/v1 Job has one, the operators' resources one for each type of replica. Any JSON is allowed.
+// The pod templates in a job's object: a batch/v1 Job has one, the operators' resources one per replica type. Accepts any JSON.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,16 +11,17 @@ namespace trainstep::job_types {
 
 struct PodTemplate {
   std::string pointer;  // "/spec/template", "/spec/mpiReplicaSpecs/Worker/template"
-  std::string type;     // of its replicas; empty: the Job's, whatever their type is called
-  const Json* json;     // in the job
+  std::string type;     // the replica type; empty: the template of a Job, for any type
+  const Json* json;     // points into the job
 };
 std::vector<PodTemplate> pod_templates(const Json& job);
 
-// The `replicas` of a type in an operator's resource; 1 where it does not say, 0 where it has none of that type.
+// The `replicas` of a type in an operator's resource; 1 if not set, 0 if it does not have that type.
 int replica_count(const Json& job, const std::string& type);
 
-// The container in which the program runs, by the job's own template for this type; what webhooks add to pods has no part in it. A patch may have put
-// others before the job type's own; where it has given that one another name, it is the first. Empty: the job has no such template.
+// The container in which the program runs, according to the job's own template for this type; containers added to pods by webhooks do not matter. A
+// patch may have added others before the job type's own container; if it has renamed that one, the first container is used. Empty: the job has no
+// such template.
 std::string program_container(const JobType& job_type, const Json& job, const std::string& type);
 
 }  // namespace trainstep::job_types

@@ -1,4 +1,4 @@
-// TFJob (docs/design/operators.md, TFJob): with parameter servers Chief 1 + Worker N + PS, else all-reduce among Worker N.
+// TFJob (docs/design/operators.md, TFJob): with parameter servers Chief 1 + Worker N + PS, otherwise all-reduce among Worker N.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ namespace {
 std::vector<Replicas> replicas(const plan::Plan& plan) {
   const int workers = plan.distribution.workers;
   const int servers = plan.distribution.parameter_servers.value_or(workers);
-  // Without a chief all workers are awaited (successPolicy below), not only worker-0 as is the operator's default.
+  // Without a chief all workers are awaited (successPolicy below), not only worker-0, which is the operator's default.
   if (servers == 0) return {{.type = "Worker", .count = workers, .resources = plan.worker, .primary = true, .awaited = workers}};
   return {{.type = "Chief", .resources = plan.chief, .primary = true, .awaited = 1, .only = true},
           {.type = "Worker", .count = workers, .resources = plan.worker, .serves = true},

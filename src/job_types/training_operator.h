@@ -1,4 +1,4 @@
-// What the job types of the training operator (kubeflow.org/v1) share, and mpi-operator with them: replica specs, run policy, labels, conditions.
+// Common to the job types of the training operator (kubeflow.org/v1), and partly to mpi-operator: replica specs, run policy, labels, conditions.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,25 +10,25 @@
 
 namespace trainstep::job_types {
 
-// A resource of kubeflow.org/v1. Its controller counts restarts in place only against backoffLimit (docs/design/operators.md, Limits).
+// A resource of kubeflow.org/v1. Its controller counts only restarts in place against backoffLimit (docs/design/operators.md, Limits).
 Resource v1_resource(std::string_view kind, std::string_view plural);
 
 // spec.runPolicy, without backoffLimit.
 Manifest run_policy(const plan::Plan& plan);
 
-// spec.runPolicy of the training operator. Its backoffLimit counts restarts in place only, so with Never it is left out: before 1.9.4 reaching it (0
-// is reached by the first failure) deleted every pod, and their logs (docs/design/operators.md, Limits).
+// spec.runPolicy of the training operator. Its backoffLimit counts only restarts in place, so it is omitted with Never: before 1.9.4, reaching the
+// limit (0 is reached by the first failure) deleted all pods and their logs (docs/design/operators.md, Limits).
 Manifest v1_run_policy(const plan::Plan& plan);
 
-// One entry of a replica map: {replicas, restartPolicy, template}. The number is always written: the webhooks refuse a Master without one
+// One entry of a replica map: {replicas, restartPolicy, template}. `replicas` is always set: the webhooks reject a Master without it
 // (docs/design/operators.md, Job types).
 Manifest replica_spec(const plan::Plan& plan, const Replicas& replicas, const std::string& restart_policy, const PodShape& shape);
 
-// The restart policy of every v1 replica. Error (input): Always, as a program that has succeeded would be started again.
+// The restart policy of all v1 replicas. Error (input): Always, because a program that has succeeded would be restarted.
 Result<std::string> v1_restart_policy(const plan::Plan& plan);
 
-// Succeeded counts before Failed when both are true: the operator writes Succeeded when the replicas that decide have ended with 0, and TFJob and
-// elastic PyTorchJob then add Failed in the same pass for another one (docs/design/operators.md, Success and failure).
+// Succeeded takes precedence if both it and Failed are true: the operator writes Succeeded when the deciding replicas have exited with 0, and TFJob
+// and elastic PyTorchJob then add Failed in the same pass because of another replica (docs/design/operators.md, Success and failure).
 Judgement judge_v1(const Json& object);
 
 // By the operator's labels (docs/design/operators.md, Labels); `operator_name`: "pytorchjob-controller".

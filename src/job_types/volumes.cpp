@@ -30,14 +30,14 @@ bool mounted_by_user(const PodOptions& options, const std::string& path) {
 
 bool read_only(const Json& volume) { return volume.contains("read_only"); }
 
-// A volume that is mounted several times can be written to if one of its mounts can.
+// A volume that is mounted several times is writable if any of its mounts is.
 bool all_read_only(const Json& all, const Json& volume) {
   const auto name = text_of(volume, "name");
   return read_only(volume) &&
          std::all_of(all.begin(), all.end(), [&](const Json& other) { return name.empty() || text_of(other, "name") != name || read_only(other); });
 }
 
-// A member of a pod's `volumes`, without its name.
+// An element of a pod's `volumes`, without its name.
 Json volume_source(const Json& volume, bool as_read_only) {
   if (const auto* own = trainstep::find(volume, "volume")) return *own;
   if (const auto claim = text_of(volume, "claim"); !claim.empty()) {
@@ -64,7 +64,7 @@ void add_train_mount(const plan::Plan& plan, Manifest& pod) {
   add_mount(pod, "train", plan.train_mount, "train_mount");
 }
 
-// The size that /dev/shm may grow to and who said so.
+// The size limit of /dev/shm and its source.
 std::optional<plan::Sourced<std::string>> shared_memory(const plan::Plan& plan, const plan::Resources& resources) {
   if (const auto& wanted = plan.options.shared_memory)
     return wanted->value > 0 ? std::optional(plan::Sourced<std::string>{wanted->text, "job_options.shared_memory"}) : std::nullopt;
@@ -80,7 +80,7 @@ void add_shared_memory(const plan::Sourced<std::string>& size, Manifest& pod) {
   add_mount(pod, "shm", "/dev/shm", size.source);
 }
 
-// For a volume without a name: one that no other has.
+// A unique name for a volume without one.
 std::string made_up_name(const Json& all, std::size_t index) {
   auto name = fmt::format("volume-{}", index);
   while (std::any_of(all.begin(), all.end(), [&](const Json& other) { return text_of(other, "name") == name; })) name += "-x";
@@ -91,7 +91,7 @@ void add_user_volume(const Json& all, std::size_t index, const std::string& sour
   const auto& volume = all[index];
   const auto given = text_of(volume, "name");
   const auto name = given.empty() ? made_up_name(all, index) : given;
-  // Two entries of one name and source are one volume that is mounted twice.
+  // Two entries with the same name and source are one volume, mounted twice.
   auto entry = Json{{"name", name}};
   entry.update(volume_source(volume, all_read_only(all, volume)));
   const auto& present = pod.json().at("spec").at("volumes");

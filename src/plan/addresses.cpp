@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 std::string in_store(const DataPlan& data, const TaskPlace& place) { return store_place(data.task.stores[place.store].endpoint, place.uri); }
 
-// "" for what lies on no claim.
+// "" if the path is not on a claim.
 std::string on_claim(const DataPlan& data, const std::string& path) {
   const auto claim = std::ranges::find_if(data.claims, [&](const ClaimMount& mount) { return lies_in(path, mount.mount_path); });
   if (claim == data.claims.end()) return {};

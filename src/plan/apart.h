@@ -1,5 +1,5 @@
-// What a step writes lies apart from all else that it reads or writes: outputs are put there as a whole, and removed as a whole (docs/adr/0020).
-// Pure.
+// A step's outputs must not overlap with anything else that it reads or writes: outputs are created as a whole, and removed as a whole
+// (docs/adr/0020). Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,18 +13,19 @@ namespace trainstep::plan {
 
 struct Place {
   std::string name;   // "model_dir"
-  std::string where;  // comparable: a normal absolute path, or store_place()
-  std::string shown;  // as it was given
+  std::string where;  // comparable: a normalized absolute path, or a result of store_place()
+  std::string shown;  // as given by the user
   bool written = false;
 };
 
-// Error (input): one that is written equals, contains or lies in another one.
+// Error (input): a place that is written equals, contains or is inside another one.
 Result<void> check_apart(const std::vector<Place>& places);
 
 // "/a/b" and "/a/b/c" lie in "/a/b".
 bool lies_in(std::string_view path, std::string_view folder);
 
-// The same for all ways to write one place: scheme, query, slashes at the ends, usual ports and a Service's longer names make no difference.
+// A canonical form of a location in a store: scheme, query, leading and trailing slashes, default ports and the longer forms of a Service's name make
+// no difference.
 std::string store_place(std::string_view endpoint, std::string_view uri);
 
 }  // namespace trainstep::plan

@@ -42,7 +42,7 @@ std::string names_of(const std::vector<StepPath>& paths) {
   return names.empty() ? "none" : join(names, ", ");
 }
 
-// What to give so that there is a path: a step has only those that were given.
+// How the user can provide such a path: a step has only those paths that were given.
 std::string how_to_give(std::string_view kind, const std::vector<StepPath>& paths) {
   if (!paths.empty()) return {};
   return kind == "input" ? " (give train_dataset_dir or validation_dataset_dir)" : " (give model_dir)";
@@ -53,7 +53,7 @@ const StepPath* find_path(const std::vector<StepPath>& paths, std::string_view n
   return found == paths.end() ? nullptr : &*found;
 }
 
-// An address in an object store that stands where a path's name could: KFP's launcher then has no artifact to copy into the step's pod.
+// The address of an object store in place of a path's name: then KFP's launcher has no artifact to copy into the step's pod.
 std::optional<StepPath> address_in(const Json& value, const std::string& name) {
   if (!value.is_string() || value.get_ref<const std::string&>().find("://") == std::string::npos) return std::nullopt;
   StepPath path;
@@ -62,7 +62,7 @@ std::optional<StepPath> address_in(const Json& value, const std::string& name) {
   return path;
 }
 
-// The actual parameter; null counts as not given, and an empty text where it can be none of the type.
+// The actual parameter; null counts as not given, as does an empty string unless the type is string or any.
 const Json* actual(const Request& request, const std::string& name, Type type) {
   const auto* value = request.train_parameters.is_object() ? find(request.train_parameters, name) : nullptr;
   const bool may_be_empty = type == Type::string || type == Type::any;
@@ -89,7 +89,7 @@ Result<void> check_names(const spec::Program& program, const Request& request) {
   return {};
 }
 
-// The step's path that a path parameter names; nothing when it is not given and no path has its name.
+// The step's path that a path parameter names; nullopt if it is not given and no path has its name.
 Result<std::optional<StepPath>> choose_path(const std::string& name, const Json* value, const std::vector<StepPath>& paths, std::string_view kind) {
   if (value == nullptr) {
     const auto* same = find_path(paths, name);
@@ -106,7 +106,7 @@ Result<Json> convert(const spec::Program& program, const spec::Input& input, con
   const auto where = "train_parameters." + input.name;
   auto fitted = spec::fit(value, input.type, input.name);
   if (!fitted) return in_context(where, std::move(fitted.error()));
-  // KFP's backend gives whole numbers as integers, wherever they stand; only a declared double stays one.
+  // KFP's backend passes integral numbers as integers, at any depth; only a declared double stays a double.
   if (program.dialect == spec::Dialect::v2) {
     ASSIGN(*fitted,
            in_context(where, input.type == Type::number ? spec::as_double(*fitted, input.name) : Result<Json>(spec::with_whole_numbers(*fitted))));
@@ -124,7 +124,7 @@ Error missing(const spec::Program& program, const spec::Input& input, const Requ
   return input_error(fmt::format("train_parameters.{}: is missing; the program requires it: {}", input.name, formals(program)));
 }
 
-// Nothing: the input is left out.
+// Nullopt: the input is omitted.
 Result<std::optional<BoundInput>> bind_input(const spec::Program& program, const spec::Input& input, const Request& request) {
   const auto* value = actual(request, input.name, input.type);
   BoundInput bound;
@@ -147,7 +147,7 @@ Result<std::optional<BoundInput>> bind_input(const spec::Program& program, const
   return std::optional<BoundInput>();
 }
 
-// A value stands in results. What it says may be metrics, but a model is a file or folder.
+// A value is delivered in results. It may be written to metrics, but not to model_dir, which is a file or folder.
 bool may_take(const spec::Output& output, const StepPath& path) { return output.type == Type::artifact || path.name != "model_dir"; }
 
 Error no_file(const spec::Output& output, const StepPath& path) {
@@ -156,7 +156,7 @@ Error no_file(const spec::Output& output, const StepPath& path) {
                   path.name, output.declared.empty() ? "" : " (" + output.declared + ")"));
 }
 
-// Outputs that are given come first: none takes, by its own name alone, the path that another was given.
+// Outputs given in train_parameters are bound first, so that a path given to one of them is not bound to another output of that name.
 Result<std::vector<BoundOutput>> bind_outputs(const spec::Program& program, const Request& request) {
   std::map<std::string, std::string> taken;  // step path → formal output
   std::vector<BoundOutput> outputs;

@@ -15,7 +15,7 @@
 namespace trainstep::plan {
 namespace {
 
-// By the name of the step's path, where it has one: that is what its caller knows.
+// The name of the step's path, if there is one, because that is the name known to the caller.
 template <typename Bound>
 std::string shown_name(const std::vector<Bound>& bound, const std::string& formal) {
   const auto found = std::ranges::find(bound, formal, &Bound::name);

@@ -1,4 +1,4 @@
-// Where checkpoints may lie in the pods: what was saved is brought back over what lies there, so it must be nothing else's place. Pure.
+// Checks where checkpoints may be in the pods: restoring them overwrites what is there, so the folder must not be used for anything else. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,8 +8,8 @@ namespace trainstep::plan {
 
 struct Plan;
 
-// Of a plan whose data have been routed. Error (input): job_options.checkpoint_dir equals, holds or lies in an input or an output of the program as
-// the pods see it, or this program's own folder there.
+// For a plan whose data have been routed. Error (input): job_options.checkpoint_dir equals, contains or is inside an input or an output of the
+// program, as seen by the pods, or Trainstep's own folder there.
 Result<void> check_checkpoint_place(const Plan& plan);
 
 }  // namespace trainstep::plan

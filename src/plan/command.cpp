@@ -89,7 +89,7 @@ class Line {
     return {};
   }
 
-  // The SDK 1.8 drops the word of an optional input that is not given; KFP v2 has nothing to put there.
+  // The SDK 1.8 drops the argument of an optional input that is not given; KFP v2 has no value for it.
   [[nodiscard]] Result<void> left_out(const std::string& name) const {
     const auto* input = spec::find_input(m_program, name);
     const bool optional = input != nullptr && input->optional;
@@ -141,7 +141,7 @@ void add_inputs(const spec::Program& program, const Binding& binding, const Plac
     const auto place = placement.inputs.find(bound.name);
     const auto type = bound.path->type.empty() && input != nullptr ? schema_title(input->declared) : bound.path->type;
     auto metadata = bound.path->metadata.is_object() ? bound.path->metadata : Json::object();
-    metadata.erase("_kfp_workspace");  // would send the program to another path than ours
+    metadata.erase("_kfp_workspace");  // otherwise the program would use another path than ours
     result["inputs"]["artifacts"][bound.name] = artifact(bound.name, type, place == placement.inputs.end() ? "" : place->second, std::move(metadata));
   }
 }

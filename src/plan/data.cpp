@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 std::string in_agent_folder(std::string_view path) { return fmt::format("{}/{}", agent_folder, path); }
 
-// What an address lies in, without the address's query; none: it is a whole bucket.
+// The parent of an address, without the query; nullopt: it is a whole bucket.
 std::optional<std::string> parent_of(std::string_view uri) {
   uri = uri.substr(0, uri.find('?'));
   while (uri.ends_with('/')) uri.remove_suffix(1);
@@ -58,8 +58,8 @@ class Router {
   }
 
  private:
-  // Those that were given, by the folder of a claim as well, which may be mounted twice; and the job's own part of the folder: it is removed at the
-  // end.
+  // Checks the locations that were given (on claims by the folder of the claim, which may be mounted twice) and the job's own part of the bucket,
+  // which is removed at the end.
   [[nodiscard]] Result<void> check_places() const {
     auto places = m_on_claims;
     const auto add = [&](const std::optional<StepPath>& path, const std::string& uri, bool written) {
@@ -80,7 +80,7 @@ class Router {
     return check_apart(places);
   }
 
-  // On a claim they survive by themselves.
+  // On a claim, checkpoints persist without being copied.
   [[nodiscard]] bool keeps_checkpoints() const {
     const auto& folder = m_plan.options.checkpoint_dir;
     const bool on_claim = !m_plan.pvc_name.empty() && !m_plan.claim_is_jobs && lies_in(normal(folder), normal(m_plan.train_mount));
@@ -140,7 +140,7 @@ class Router {
         m_data.downloads.push_back({bound.name, bound.path->path, task.to});
       } else if (output->type == spec::Type::artifact) {
         return no_way(bound.name, *bound.path, "output");
-      }  // a value comes back in the record
+      }  // a value is returned in the record
     }
     m_data.placement.outputs[bound.name] = task.path;
     m_data.task.outputs.push_back(std::move(task));
@@ -152,14 +152,14 @@ class Router {
     return normal(known == m_facts.real_paths.end() ? given : known->second);
   }
 
-  // Where a path of the step is in the pods, if it lies on a claim, and nothing else is mounted below it: the innermost of the mounts counts.
+  // The location of a step's path in the pods, if it is on a claim and nothing else is mounted below it; the innermost mount is used.
   std::optional<std::string> on_claim(const StepPath& given, bool is_written) {
     if (given.path.empty()) return std::nullopt;
     const auto path = real(given.path);
     const auto holds = [&](const ClaimMount& mount) { return normal(mount.mount_path) != path && lies_in(normal(mount.mount_path), path); };
     if (std::ranges::any_of(m_facts.mounts, holds)) return std::nullopt;
     const ClaimMount* best = nullptr;
-    std::string folder;  // of the best
+    std::string folder;  // of the best mount
     for (const auto& mount : m_facts.mounts)
       if (auto place = normal(mount.mount_path); lies_in(path, place) && (best == nullptr || place.size() > folder.size())) {
         best = &mount;
@@ -179,7 +179,7 @@ class Router {
     return normal((fs::path(known->mount_path) / rest).string());
   }
 
-  // In the job's own part of the folder.
+  // Within the job's own part of the folder.
   TaskPlace in_prefix(const JobFolder& folder, const std::string& name) {
     const auto store = index_of(folder.store);
     m_data.prefix = {fmt::format("{}/{}", folder.uri, m_plan.job_name), store, ""};
@@ -201,7 +201,7 @@ class Router {
     return index;
   }
 
-  // Beside the first output that outlives the pods, never inside it.
+  // Puts the record next to the first output that outlives the pods, never inside it.
   void choose_record() {
     if (m_data.prefix.in_store()) {
       m_data.task.record = {m_data.prefix.uri + "/finished.json", m_data.prefix.store, ""};
@@ -215,7 +215,7 @@ class Router {
       if (parent) {
         m_data.prefix = {fmt::format("{}/.trainstep/{}", *parent, m_plan.job_name), output.to.store, ""};
         m_data.task.record = {m_data.prefix.uri + "/finished.json", m_data.prefix.store, ""};
-      } else if (on_a_claim(output.folder_is)) {  // it is not, beside an output that is a whole claim
+      } else if (on_a_claim(output.folder_is)) {  // false if the output is a whole claim: there is nothing next to it
         const auto name = fmt::format(".trainstep-{}.json", m_plan.job_name);
         m_data.task.record.path = output.folder_is + "/" + name;
         const auto bound = std::ranges::find(m_plan.binding.outputs, output.name, &BoundOutput::name);
@@ -239,8 +239,8 @@ class Router {
   std::vector<Place> m_on_claims;  // "/CLAIM/FOLDER"
 };
 
-// What TensorFlow's S3 file system reads (tensorflow/io, core/filesystems/s3/s3_filesystem.cc), for who writes to TENSORBOARD_S3_ADDRESS; the calls
-// of "Train model job" expect the endpoint with its scheme, for boto3. The user's own variables count.
+// The variables of TensorFlow's S3 file system (tensorflow/io, core/filesystems/s3/s3_filesystem.cc), for programs that write to
+// TENSORBOARD_S3_ADDRESS; calls of "Train model job" expect the endpoint with its scheme, for boto3. The user's own variables take precedence.
 void add_store_variables(Plan& plan, const StoreAccess& store) {
   const auto named = [&](std::string_view name) {
     return std::ranges::any_of(plan.environment, [&](const EnvironmentVariable& variable) { return variable.name == name; });
@@ -261,7 +261,7 @@ void add_store_variables(Plan& plan, const StoreAccess& store) {
   add("AWS_SECRET_ACCESS_KEY", {{"secret", store.secret}, {"key", store.secret_key_key}});
 }
 
-// The names of the step's paths that the program wants.
+// The names of the step's paths that the program uses.
 std::string wanted_paths(const Plan& plan) {
   std::string names;
   const auto add = [&](const std::string& name) { names += (names.empty() ? "" : ", ") + name; };
@@ -278,7 +278,7 @@ Result<void> route(Plan& plan, const DataFacts& facts) {
   const auto paths = wanted_paths(plan);
   if (paths.empty() && plan.binding.outputs.empty() && plan.options.checkpoint_dir.empty()) return {};
   const bool image_known = !facts.agent_image.empty() || !plan.options.agent_image.empty();
-  // Whoever starts ranks in other pods by a command line of its own starts no agent there.
+  // A program that starts ranks in other pods with its own command line does not start the agent there.
   const bool own_mpirun = plan.launches_ranks && starts_own_ranks(plan.program);
   if (image_known && !own_mpirun) return Router(plan, facts).route();
   if (paths.empty() && plan.options.checkpoint_dir.empty()) return {};

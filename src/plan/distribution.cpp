@@ -29,7 +29,7 @@ std::optional<Elastic> read_elastic(Fields& parent) {
   return elastic;
 }
 
-// An empty one would shift the meaning of its neighbours, as would leaving it out.
+// An empty argument would change the meaning of its neighbors, as would dropping it.
 void check_arguments(const Json& arguments, Fields& fields) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].is_null() || is_blank(arguments[i]))
@@ -49,7 +49,7 @@ std::string names_of(const Types& types, Predicate wanted) {
 
 bool has_key(const JobTypeTraits& type, std::string_view key) { return std::ranges::find(type.keys, key) != type.keys.end(); }
 
-// A key that only other job types have is refused: it would be ignored, which is worse than an error.
+// Keys that only other job types have are errors, so that they are not silently ignored.
 Result<void> check_keys(const Fields& fields, const JobTypeTraits& chosen, const Types& types) {
   for (const auto& type : types)
     for (const auto& key : type.keys)

@@ -1,4 +1,4 @@
-// distribution_specification → Distribution (docs/reference.md, distribution_specification; specs/distribution_specification.schema.json).
+// Parses distribution_specification into Distribution (docs/reference.md, distribution_specification; specs/distribution_specification.schema.json).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -26,20 +26,20 @@ struct Distribution {
   std::optional<Quantity> worker_cpus, worker_memory;
   std::optional<int> worker_gpus;
   std::optional<Quantity> launcher_cpus, launcher_memory;
-  std::optional<int> parameter_servers;  // TF; unset: one for each worker
+  std::optional<int> parameter_servers;  // TF; unset: one per worker
   std::optional<Quantity> parameter_server_cpus, parameter_server_memory;
   std::optional<Quantity> chief_cpus, chief_memory;
   std::optional<int> processes_per_worker;
   std::optional<int> slots_per_worker;
   std::string mpi_implementation = "OpenMPI";  // OpenMPI, Intel, MPICH
   std::vector<std::string> mpirun_arguments;
-  std::string ssh_auth_mount_path;  // MPI v2beta1: where the operator puts the keys; empty: follows the pods' user
+  std::string ssh_auth_mount_path;  // MPI v2beta1: where the operator mounts the SSH keys; empty: depends on the user of the pods
   std::optional<Elastic> elastic;
   bool indexed = false;
 };
 
-// Numbers may be written as text and 2.0 is 2; unknown keys are refused with the nearest known one; distribution_type is accepted in any case.
-// `types`: those that can be chosen, the default first. Errors: input, "distribution_specification.number_of_workers: …".
+// Numbers may be strings, and 2.0 is 2; an unknown key is an error that names the nearest known one; distribution_type is case-insensitive. `types`:
+// the available job types, the default first. Errors: input, "distribution_specification.number_of_workers: …".
 Result<Distribution> parse_distribution(const Json& specification, const std::vector<JobTypeTraits>& types);
 
 }  // namespace trainstep::plan

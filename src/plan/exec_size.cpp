@@ -18,7 +18,7 @@ std::size_t size_of(const EnvironmentVariable& variable) {
   return variable.name.size() + 1 + value + 1;
 }
 
-// The parameter whose value is the longest.
+// The parameter with the longest value.
 const BoundInput* longest_value(const Plan& plan, std::size_t& bytes) {
   const BoundInput* longest = nullptr;
   bytes = 0;

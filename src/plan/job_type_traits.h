@@ -1,4 +1,4 @@
-// What the planner must know of a distribution_type. The values stand in src/job_types/TYPE.cpp.
+// What the planner needs to know about a distribution_type. The values are in src/job_types/TYPE.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,9 +9,9 @@ namespace trainstep::plan {
 
 struct JobTypeTraits {
   std::string_view name;                 // canonical: "PyTorch"
-  std::vector<std::string_view> keys{};  // of distribution_specification, that only some job types have
+  std::vector<std::string_view> keys{};  // keys of distribution_specification that not all job types have
   bool one_pod = false;                  // unless "indexed" is set
-  bool process_per_gpu = false;          // default of processes_per_worker; else 1
+  bool process_per_gpu = false;          // the default of processes_per_worker is the number of GPUs; otherwise 1
   bool launches_ranks = false;           // mpirun in one pod starts the ranks in the others
 };
 

@@ -20,7 +20,7 @@ std::string text_of(const Json& object, std::string_view key) {
   return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// Volumes of this program, and where they are mounted. One that is mounted there by the user replaces it.
+// Whether the name is used by a volume of Trainstep. If the user mounts a volume at the same path, it replaces ours.
 bool takes_own_name(const std::string& name, const Json& volumes, const std::string& train_mount) {
   if (name.starts_with("trainstep")) return true;
   const std::array<std::pair<std::string, std::string>, 2> own{{{"train", normal_path(train_mount)}, {"shm", "/dev/shm"}}};

@@ -1,4 +1,4 @@
-// Whether the volumes of job_options can stand in one pod, with each other and with those of this program. Pure.
+// Checks that the volumes of job_options do not conflict within a pod, with each other or with those of Trainstep. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,14 +9,14 @@
 
 namespace trainstep::plan {
 
-// `volumes` as in PodOptions. Errors (input): a name that Kubernetes refuses or that this program's own volume has, one name for two volumes, two
+// `volumes` as in PodOptions. Errors (input): a name that Kubernetes rejects or that is used by a volume of Trainstep, one name for two volumes, two
 // mounts at one path, a mount in the agent's folder.
 Result<void> check_mounts(const Json& volumes, const std::string& train_mount);
 
-// "/a/b/" and "/a/./b" are "/a/b".
+// "/a/b/" and "/a/./b" become "/a/b".
 std::string normal_path(const std::string& path);
 
-// Everything of an entry of PodOptions::volumes that is the volume's, not its mount's.
+// The members of an entry of PodOptions::volumes that belong to the volume, not to its mount.
 Json volume_part(const Json& volume);
 
 }  // namespace trainstep::plan

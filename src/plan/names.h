@@ -1,4 +1,4 @@
-// Names: what users may write, and what Kubernetes and its operators can bear.
+// Names: what users may choose, and the limits of Kubernetes and its operators.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,27 +9,27 @@
 
 namespace trainstep::plan {
 
-// The longest job name that leaves room for every suffix an operator adds ("-evaluator-9999"; docs/design/operators.md, Names).
+// The longest job name that leaves room for every suffix added by an operator ("-evaluator-9999"; docs/design/operators.md, Names).
 inline constexpr std::size_t longest_job_name = 40;
 
-// A model name becomes part of the job's name: 1 … 63 of [a-z0-9-], first a letter, last no dash. Error (input): says which, and a name that would
-// do.
+// A model name becomes part of the job's name: 1 … 63 characters of [a-z0-9-], starting with a letter, not ending with a dash. Error (input): names
+// the invalid name, and suggests a valid one.
 Result<void> check_model_name(std::string_view name);
 
-// A run id is a label value and a folder: 1 … 63 of [A-Za-z0-9_.-], first and last a letter or digit.
+// A run ID is used as a label value and a folder name: 1 … 63 characters of [A-Za-z0-9_.-], starting and ending with a letter or digit.
 Result<void> check_run_id(std::string_view run_id);
 
-// 1 … 253 of [a-z0-9.-], first and last a letter or digit (DNS-1123): a claim, a namespace. Error (input): begins with `key`.
+// 1 … 253 characters of [a-z0-9.-], starting and ending with a letter or digit (DNS-1123): a claim, a namespace. Error (input): begins with `key`.
 Result<void> check_object_name(std::string_view key, std::string_view name);
 
-// Whether jobs and pods are found, and told from others, by this label or annotation: trainstep's own, and those that operators and the Job
-// controller select pods by. No input may set one.
+// Whether jobs and pods are found and identified by this label or annotation: Trainstep's own keys, and those by which operators and the Job
+// controller select pods. No input may set one.
 bool is_identity_key(std::string_view key);
 
 // The same run always gets the same name: "<model>-<10 hexadecimal digits of run_id's digest>", a DNS-1035 label.
 std::string job_name(std::string_view model_name, std::string_view run_id);
 
-// A formal parameter's name as a file name: anything but [A-Za-z0-9_.-] becomes '_'; never "." or "..".
+// A formal parameter's name as a file name: all characters except [A-Za-z0-9_.-] become '_'; never "." or "..".
 std::string file_name(std::string_view formal_name);
 
 }  // namespace trainstep::plan

@@ -35,7 +35,7 @@ Result<Duration> parse_duration(std::string_view text, std::string_view what) {
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     constexpr std::string_view letters = "smhd";
     constexpr std::array<double, 4> factors{1, 60, 3600, 86400};
-    if (rest.empty() && units) return wrong();  // 1h30: seconds, or minutes?
+    if (rest.empty() && units) return wrong();  // 1h30: seconds or minutes?
     const auto unit = rest.empty() ? 0 : letters.find(rest.front());
     if (unit == std::string_view::npos) return wrong();
     if (!rest.empty()) rest.remove_prefix(1);
@@ -63,8 +63,8 @@ RunPolicy read_run_policy(Fields& parent) {
   return policy;
 }
 
-// Removes a finished job whose step never comes back for it, after a week: long enough for any that does. Not for queued jobs: training-operators
-// before 1.8.1 cannot suspend a job with a TTL (training-operator#2239).
+// Default TTL of a week, which removes a finished job that no attempt of the step adopts; a week is long enough for any attempt. Not for queued jobs:
+// training-operators before 1.8.1 cannot suspend a job with a TTL (training-operator#2239).
 void set_backstop(JobOptions& options) {
   constexpr Duration week = std::chrono::hours(7 * 24);
   auto& policy = options.run_policy;
@@ -112,7 +112,7 @@ std::optional<std::vector<std::string>> read_logs(Fields& fields) {
   return names;
 }
 
-// One entry of `metrics`, its keys perhaps as SageMaker writes them; what its texts say, check_definitions() looks at.
+// One entry of `metrics`; keys may also be spelled as in SageMaker. The values are checked by check_definitions().
 std::optional<result::MetricDefinition> read_metric(const Json& entry, const std::string& place, Fields& parent) {
   Fields fields(entry, place);
   const auto either = [&](const char* key, const char* capital) { return !fields.has(key) && fields.has(capital) ? capital : key; };
@@ -135,7 +135,7 @@ std::vector<result::MetricDefinition> read_metrics(Fields& parent) {
   for (std::size_t i = 0; i < list.size(); ++i)
     if (auto definition = read_metric(list[i], fmt::format("{}[{}]", parent.path("metrics"), i), parent))
       definitions.push_back(std::move(*definition));
-  if (definitions.size() < list.size()) return {};  // what the others are called would not be their places
+  if (definitions.size() < list.size()) return {};  // the error of an entry would name the wrong index
   if (const auto checked = result::check_definitions(definitions); !checked)
     parent.fail(input_error(parent.path("metrics") + checked.error().message));
   return definitions;

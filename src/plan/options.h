@@ -1,4 +1,4 @@
-// job_options → JobOptions: everything else one may say about a job (specs/job_options.schema.json).
+// Parses job_options into JobOptions: all other settings of a job (specs/job_options.schema.json).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace trainstep::plan {
 
-// What can be said of all replicas, and again of those of one type (`replicas.<Type>`), which then counts. Members are in Kubernetes' own JSON where
-// Kubernetes has a word for it, checked for their shape; nothing is empty or null, the rest the API server validates.
+// Settings for all replicas, which can be overridden for one replica type (`replicas.<Type>`). Members that Kubernetes defines are in its JSON form,
+// and only their shape is checked; no member is empty or null, everything else is validated by the API server.
 struct PodOptions {
   Json environment = Json::object();  // NAME → text | {"secret"|"config_map", "key", "optional"?} | {"field"} | {"value_from"}
   Json volumes = Json::array();       // {"name"?, "mount_path", "claim"|…|"empty_dir"|"volume", "sub_path"|"sub_path_expr"?, "read_only"?}
@@ -32,16 +32,16 @@ struct PodOptions {
   Json labels = Json::object();
   Json annotations = Json::object();
   Json pod_security_context, security_context;  // null: not given
-  Json requests = Json::object();               // further resources, "rdma/hca": 1; requests and limits alike
+  Json requests = Json::object();               // additional resources, "rdma/hca": 1; used as requests and limits
   std::optional<bool> host_network;
-  std::string image;  // replicas.<Type> only: another image for this type
+  std::string image;  // replicas.<Type> only: another image for this replica type
 };
 
 struct RunPolicy {
   std::string restart_policy = "Never";  // Never, OnFailure, ExitCode (training operator), Always
   int backoff_limit = 0;
   std::optional<Duration> active_deadline;
-  std::optional<Duration> ttl_after_finished;  // a week, but for queued jobs and those that are never cleaned up
+  std::optional<Duration> ttl_after_finished;  // default: a week, except for queued jobs and those that are never cleaned up
   std::string clean_pod_policy = "Running";
   bool suspend = false;
   Duration stop_grace{30'000};  // between SIGTERM and SIGKILL
@@ -54,32 +54,32 @@ struct Limits {
 };
 
 struct JobOptions {
-  std::string component;  // which executor of the specification
+  std::string component;  // the executor to use from the specification
   PodOptions all;
-  std::map<std::string, PodOptions> replicas;  // by replica type: only what differs
-  std::vector<std::string> pass_environment;   // further variables of the step to pass on; "NAME" or "PREFIX*"
+  std::map<std::string, PodOptions> replicas;  // by replica type: only the differences
+  std::vector<std::string> pass_environment;   // more variables of the step to pass on; "NAME" or "PREFIX*"
   std::string gpu_resource = "nvidia.com/gpu";
   std::string queue;                      // Kueue LocalQueue
   Json gang;                              // null: none; object: schedulingPolicy of the operators
-  std::optional<Quantity> shared_memory;  // /dev/shm; unset: by the number of processes; value 0: none of ours
+  std::optional<Quantity> shared_memory;  // /dev/shm; unset: depends on the number of processes; value 0: none
   RunPolicy run_policy;
   Limits limits;
-  std::vector<std::string> logs;                  // "all", "primary", "none", or replicas; empty: primary in a cluster, all locally
-  std::vector<result::MetricDefinition> metrics;  // read from the primary's log besides what docs/metrics.md tells of; they can be compiled
+  std::vector<std::string> logs;                  // "all", "primary", "none", or names of replicas; empty: primary in a cluster, all locally
+  std::vector<result::MetricDefinition> metrics;  // read from the primary's log in addition to the metrics of docs/metrics.md; validated
   std::string cleanup = "default";                // default (docs/cluster.md, What happens), always, on_success, never
-  std::string reattach = "always";                // always, unfinished, never: which job of an earlier attempt is taken up
+  std::string reattach = "always";                // always, unfinished, never: which job of an earlier attempt is adopted
   std::string checkpoint_dir;                     // in the pods; what the program saves there is kept for its next attempt; empty: nothing is kept
-  std::optional<bool> single_node;                // all pods on one node; unset: where a claim wants it; false: not even then
-  std::string agent_image;                        // an image that holds this program, for the init container of the pods; empty: the step's own
+  std::optional<bool> single_node;                // all pods on one node; unset: if a claim requires it; false: not even then
+  std::string agent_image;                        // an image that contains Trainstep, for the init container of the pods; empty: the step's own
   std::string on_eviction = "default";            // default (docs/cluster.md, Cancel and eviction), keep, delete
   Json patch;                                     // null: none; object: RFC 7396 merge patch; list: RFC 6902 patch, on the rendered manifest
 };
 
-// Durations: seconds as a number, or "90s", "10m", "2h", "1h30m". Errors: input, "job_options.run_policy.backoff_limit: …"; unknown keys name the
-// nearest.
+// Durations: seconds as a number, or "90s", "10m", "2h", "1h30m". Errors: input, "job_options.run_policy.backoff_limit: …"; for unknown keys the
+// nearest known one is named.
 Result<JobOptions> parse_options(const Json& options);
 
-// The options that count for one replica type: `all`, overlaid by `replicas.<type>` (objects are merged, lists appended, scalars replaced).
+// The effective options of one replica type: `all`, overlaid by `replicas.<type>` (objects are merged, lists appended, scalars replaced).
 PodOptions options_for(const JobOptions& options, const std::string& replica_type);
 
 }  // namespace trainstep::plan

@@ -52,7 +52,7 @@ Result<Sourced<int>> gpus_of(const Request& request, const Plan& plan) {
   return Sourced<int>{0, "default"};
 }
 
-// Each training replica gets the worker's sizes, those the step's cpus, memory and gpus, those what the specification asks for itself.
+// In order of precedence, a training replica's resources are the worker's, the step's cpus, memory and gpus, and the specification's own.
 Result<void> size_replicas(const Request& request, Plan& plan) {
   const auto& d = plan.distribution;
   ASSIGN(const auto step_cpus, parsed(request.cpus, "cpus"));
@@ -82,7 +82,7 @@ Result<void> count_processes(Plan& plan, bool per_gpu) {
   return {};
 }
 
-// What a second, platform document says counts less than what job_options say.
+// job_options take precedence over the settings of a second, platform document.
 Json merged_options(const Json& platform, const Json& job_options) {
   if (!platform.is_object() || !job_options.is_object()) return job_options;
   auto merged = platform;
@@ -104,7 +104,7 @@ void collect_environment(const Request& request, Plan& plan) {
   if (!request.tensorboard_s3_address.empty() || request.as_train_model_job)
     plan.environment.push_back({"TENSORBOARD_S3_ADDRESS", request.tensorboard_s3_address, "tensorboard_s3_address"});
   for (const auto& [name, value] : plan.options.all.environment.items()) plan.environment.push_back({name, value, "job_options.environment"});
-  // Of several with one name the last counts, at its own place.
+  // For a repeated name the last value is used, at its own position.
   std::vector<EnvironmentVariable> kept;
   for (auto it = plan.environment.rbegin(); it != plan.environment.rend(); ++it)
     if (std::none_of(kept.begin(), kept.end(), [&](const auto& later) { return later.name == it->name; })) kept.push_back(*it);
@@ -143,7 +143,7 @@ Result<void> check_volumes(const Plan& plan) {
   return {};
 }
 
-// Not in it: what only concerns how we wait. Addresses come to it when it is known which of them the pods see (route_data).
+// Excludes what only affects how the step waits. Addresses are added when it is known which of them the pods use (route_data).
 std::string hash_of(const Request& request, const Plan& plan) {
   const Json parts = {request.train_specification,
                       request.train_parameters,

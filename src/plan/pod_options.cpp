@@ -18,14 +18,14 @@ bool has_control_character(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
 }
 
-// As people mean it: 2.0, which a pipeline may have made of 2, is "2".
+// As the user means it: 2.0, possibly made from 2 by a pipeline, becomes "2".
 Json scalar(const Json& value) {
   if (value.is_string()) return value;
   const auto whole = whole_number(value);
   return whole ? fmt::format("{}", *whole) : to_text(value);
 }
 
-// A variable's value from a Secret and the like, in words of ours; `value_from` is Kubernetes' own.
+// A variable's value from a Secret or another object, in our notation; `value_from` is in Kubernetes' own.
 Result<Json> read_reference(const Json& value, const std::string& where) {
   Fields form(value, where);
   Json read = Json::object();
@@ -59,7 +59,7 @@ Result<Json> read_environment(const Json& environment, const std::string& where)
 
 constexpr auto one_source = "expected exactly one of claim, secret, config_map, host_path, empty_dir, volume";
 
-// What is mounted, by one key of the six.
+// What is mounted, given by exactly one of six keys.
 Result<void> read_source(Fields& fields, const Json& volume, const std::string& place, Json& read) {
   std::string empty;
   int sources = 0;
@@ -119,7 +119,7 @@ Result<Json> read_volumes(const Json& volumes, const std::string& where) {
   return read;
 }
 
-// Labels and the like: name → text; null is not given.
+// Labels and similar maps: name → string; null counts as not given.
 Result<Json> read_texts(const Json& object, const std::string& where) {
   Json read = Json::object();
   for (const auto& [name, value] : object.items()) {
@@ -142,7 +142,7 @@ Result<Json> read_quantities(const Json& object, const std::string& where) {
   return read;
 }
 
-// Kubernetes' own objects: their shape alone.
+// Objects in Kubernetes' own form: only their shape is checked.
 Result<Json> read_objects(const Json& list, const std::string& where) {
   auto read = Json::array();
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -153,7 +153,7 @@ Result<Json> read_objects(const Json& list, const std::string& where) {
   return read;
 }
 
-// `read` makes one form of what stands under `key`.
+// Normalizes the value of `key` with `read`.
 Json in_one_form(Fields& fields, std::string_view key, std::optional<Json> value, Json otherwise,
                  Result<Json> (*read)(const Json&, const std::string&)) {
   if (!value) return otherwise;
@@ -163,7 +163,7 @@ Json in_one_form(Fields& fields, std::string_view key, std::optional<Json> value
   return otherwise;
 }
 
-// Of labels and annotations.
+// For labels and annotations.
 Result<Json> read_keys(const Json& entries, const std::string& where) {
   for (const auto& [key, value] : entries.items())
     if (is_identity_key(key)) return input_error(fmt::format("{}: \"{}\" is reserved: jobs and pods are found by it", where, key));

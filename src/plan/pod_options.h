@@ -1,4 +1,4 @@
-// What job_options say of pods: of all, and again of those of one type. Private to the module.
+// Parses the settings of pods in job_options: for all, and for one replica type. Private to the module.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,11 +7,11 @@
 
 namespace trainstep::plan {
 
-// Every key of PodOptions but `image`; `fields` may hold others besides, which the caller reads. Mistakes go to `fields`. What comes out is in one
-// form: no member is empty or null, booleans are booleans, numbers that Kubernetes wants as texts are texts.
+// Reads every key of PodOptions except `image`; other keys in `fields` are left to the caller. Errors are added to `fields`. The result is
+// normalized: no member is empty or null, booleans are booleans, numbers that Kubernetes expects as strings are strings.
 PodOptions read_pod_options(Fields& fields);
 
-// Error (input): no name of a variable. `where` is where it stands.
+// Error (input): not a valid variable name. `where`: its location.
 Result<void> check_variable_name(std::string_view name, std::string_view where);
 
 }  // namespace trainstep::plan

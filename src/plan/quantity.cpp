@@ -34,7 +34,7 @@ Error not_a_quantity(std::string_view text, std::string_view what) {
       fmt::format("{}: \"{}\" is not a valid quantity; write a number with a unit such as 500m (half a core), 8, 512Mi or 32Gi", what, text));
 }
 
-// "1GB", "32gb", "512MB", "4GiB": what people write and Kubernetes refuses.
+// "1GB", "32gb", "512MB", "4GiB": common spellings that Kubernetes rejects.
 std::string suggestion(std::string_view number, std::string_view unit) {
   if (unit.empty()) return {};
   const auto letter = lower(unit).front();
@@ -52,7 +52,7 @@ Result<Quantity> parse_quantity(std::string_view text, std::string_view what) {
   constexpr std::size_t longest = 64;
   if (trimmed.size() > longest) return not_a_quantity(std::string(trimmed.substr(0, longest)) + "…", what);
   double number = 0;
-  // from_chars reads exponents as well; a plain "E" (exa) must not be taken for one, and it is not: an exponent needs digits.
+  // from_chars also parses exponents; a plain "E" (exa) is not taken for one, because an exponent needs digits.
   const auto [end, code] = std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), number);
   if (code != std::errc{} || !std::isfinite(number)) return not_a_quantity(text, what);
   const std::string_view unit(end, static_cast<std::size_t>(trimmed.data() + trimmed.size() - end));

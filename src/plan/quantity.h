@@ -10,15 +10,15 @@
 
 namespace trainstep::plan {
 
-// The text goes to Kubernetes as the user wrote it; the number is for our own arithmetic.
+// The text is passed to Kubernetes unchanged; the number is for our own computations.
 struct Quantity {
   std::string text;
-  double value = 0;  // cores, bytes or pieces
+  double value = 0;  // cores, bytes or units
 };
 
-// Errors (input): not a quantity, negative, or a unit people mistake: "1GB" (says 1Gi or 1G).
+// Errors (input): not a quantity, negative, or a common mistake in the unit: "1GB" (suggests 1Gi or 1G).
 Result<Quantity> parse_quantity(std::string_view text, std::string_view what);
-// A quantity that must be a whole, non-negative number of pieces (GPUs); "2.0" is 2.
+// A quantity that must be a non-negative integer (GPUs); "2.0" is 2.
 Result<std::int64_t> parse_count(std::string_view text, std::string_view what);
 
 }  // namespace trainstep::plan

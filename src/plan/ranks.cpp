@@ -1,4 +1,4 @@
-// Who starts the ranks of a distributed program: the program itself, or whoever runs it.
+// Determines whether a distributed program starts its ranks itself.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
@@ -24,7 +24,7 @@ bool is_shell(std::string_view word) {
   return name == "sh" || name == "bash" || name == "dash" || name == "ash";
 }
 
-// A command in a shell script: at its start, behind a separator, or behind exec.
+// A command in a shell script: at its start, after a separator, or after exec.
 bool script_launches_ranks(const std::string& script) {
   static const std::regex launcher(
       R"((^|[;&|(\n]|exec|then|do)\s*([^\s;&|]*/)?(torchrun|mpirun|mpiexec|horovodrun|accelerate|deepspeed|orterun)(\s|$))");
@@ -42,7 +42,7 @@ bool starts_own_ranks(const spec::Program& program) {
   if (launches_ranks(words.front())) return true;
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (words[i] == "-m" && (words[i + 1] == "torch.distributed.run" || words[i + 1] == "torch.distributed.launch")) return true;
-    // The script of a shell; texts longer than a screen are programs, which regular expressions would only get lost in.
+    // The script of a shell; longer texts are programs, in which a regular expression would find false matches.
     constexpr std::size_t longest_script = 4000;
     if (is_shell(words.front()) && words[i].starts_with('-') && words[i].ends_with('c') && words[i + 1].size() < longest_script &&
         script_launches_ranks(std::string(words[i + 1])))

@@ -1,4 +1,4 @@
-// What a step is asked to do: all inputs of the interface, read but not yet understood.
+// What a step is asked to do: all inputs of the interface, read but not yet interpreted.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,22 +9,22 @@
 
 namespace trainstep::plan {
 
-// A path of the step that a program's path parameter can name: train_dataset_dir, validation_dataset_dir; model_dir, metrics, ….
+// A path of the step that a path parameter of the program can name: train_dataset_dir, validation_dataset_dir; model_dir, metrics, ….
 struct StepPath {
   std::string name;
-  std::string path;  // local path in the step; may be empty for an input that is only known by its uri
+  std::string path;  // local path in the step; may be empty for an input known only by its uri
   std::string uri;   // KFP v2 artifact uri; empty outside KFP v2
-  std::string type;  // KFP v2 schema title ("system.Model"); empty when unknown
+  std::string type;  // KFP v2 schema title ("system.Model"); empty if unknown
   Json metadata = Json::object();
 };
 
 struct Request {
-  std::string train_specification;         // text: YAML or JSON
+  std::string train_specification;         // YAML or JSON text
   Json train_parameters = Json::object();  // formal name → value, or name of a StepPath
   Json distribution_specification = Json::object();
   Json job_options = Json::object();
   std::vector<StepPath> inputs;   // only those that were given
-  std::vector<StepPath> outputs;  // where the step's caller wants its outputs
+  std::vector<StepPath> outputs;  // requested by the step's caller
   std::string train_mount = "/train";
   std::string model_name = "my-model";
   std::string base_image;               // empty: the specification's own image
@@ -34,11 +34,11 @@ struct Request {
   std::string cpus, memory, gpus;  // Kubernetes quantities; empty: not given
   std::string tensorboard_s3_address;
   std::string cluster_configuration_secret;
-  bool as_train_model_job = false;    // where nothing is said, the defaults of the component of that name count (step/train_model_job.h)
+  bool as_train_model_job = false;    // inputs that are not given have the defaults of the component of that name (step/train_model_job.h)
   std::string run_id;                 // empty: derived from `identity`, else random
-  std::string identity;               // stable over the attempts of one step (docs/cluster.md, What happens); empty without a workflow
-  std::string name_space;             // Kubernetes namespace; empty: not known (render leaves it out)
-  Json environment = Json::object();  // variables of the step's own environment that are passed on by default (proxies, CA, pip index, MLFLOW_*)
+  std::string identity;               // the same for all attempts of one step (docs/cluster.md, What happens); empty outside a workflow
+  std::string name_space;             // Kubernetes namespace; empty: unknown (omitted by render)
+  Json environment = Json::object();  // variables of the step's own environment passed on by default (proxies, CA, pip index, MLFLOW_*)
 };
 
 }  // namespace trainstep::plan

@@ -63,7 +63,7 @@ Json to_json(const TaskOutput& output) {
   return json;
 }
 
-// The task is read by its own kind: a wrong shape is told, and nothing is guessed.
+// Strict parsing: a wrong shape is an error, nothing is guessed.
 class Reader {
  public:
   Reader(const Json& json, std::string where) : m_fields(json, std::move(where)) {}

@@ -1,5 +1,5 @@
-// The agent's part of the plan: what is fetched into a training pod, where the program's outputs go, who may do it. Written by the step, read by
-// `trainstep exec` of the same version, as JSON in a variable. Pure.
+// The agent's part of the plan: what is fetched into a training pod, where the program's outputs go, and the credentials for it. Written by the step,
+// read by `trainstep exec` of the same version, as JSON in a variable. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,10 +16,10 @@
 
 namespace trainstep::plan {
 
-// The container's variable with the task; programs do not see it.
+// The container's variable that holds the task; not passed to programs.
 inline constexpr std::string_view task_variable = "TRAINSTEP_TASK";
 
-// An object store as a pod sees it. Without key files the keys are those of the pod's environment (AWS_*, web identity, container credentials).
+// An object store as seen by a pod. Without key files, credentials come from the pod's environment (AWS_*, web identity, container credentials).
 struct TaskStore {
   std::string endpoint;  // "http://seaweedfs.kubeflow:9000"
   std::string region = "us-east-1";
@@ -28,7 +28,7 @@ struct TaskStore {
   std::string access_key_file, secret_key_file;
 };
 
-// A place that outlives the pod: in a store, or a path of a claim that the pod has mounted. Neither: none.
+// A location that outlives the pod: in a store, or a path on a claim mounted in the pod. If both are empty: none.
 struct TaskPlace {
   std::string uri;  // "s3://bucket/key"
   std::size_t store = 0;
@@ -38,43 +38,43 @@ struct TaskPlace {
 };
 
 struct TaskInput {
-  std::string name;  // formal
+  std::string name;  // formal name
   std::string path;  // where the program finds it
-  TaskPlace from;    // in a store; what lies on a claim needs no fetching and does not stand here
+  TaskPlace from;    // in a store; inputs on a claim need no fetching and are not listed here
 };
 
 struct TaskOutput {
-  std::string name;       // formal
-  spec::Type type{};      // artifact, or the value's type
+  std::string name;       // formal name
+  spec::Type type{};      // artifact, or the type of the value
   std::string declared;   // "system.Model"
   std::string path;       // where the program writes it
-  std::string folder_is;  // the primary's folder of `path` is a link to this one, on a claim; empty: it is a folder of the pod
+  std::string folder_is;  // in the primary, the folder of `path` is a symbolic link to this one, on a claim; empty: it is a folder of the pod
   TaskPlace to;           // in a store; none: it stays at `path` (on a claim), or is a value, which goes into the record
 };
 
-// In the primary's pod: where it appears on its claim.
+// In the primary's pod: its final path on the claim.
 std::filesystem::path place_on_claim(const TaskOutput& output);
 
-// A folder of the pod that is kept at a place while the program runs.
+// A folder of the pod that is saved to a location while the program runs.
 struct TaskCheckpoints {
-  std::string path;  // empty: there are none
+  std::string path;  // empty: none
   TaskPlace to;      // in a store
 };
 
 struct Task {
   std::string job;      // its name
-  std::string attempt;  // tells this job from an earlier one of its name: a record of another attempt does not count
+  std::string attempt;  // distinguishes this job from an earlier one of the same name: the record of another attempt is ignored
   std::vector<TaskStore> stores;
   std::vector<TaskInput> inputs;
   std::vector<TaskOutput> outputs;
   std::string executor_output_file;
   TaskCheckpoints checkpoints;
-  TaskPlace record;                     // where the record of a finished training lies; none: it is not kept
-  Duration finishing_limit{1'800'000};  // the delivery of outputs is tried for so long
+  TaskPlace record;                     // location of the record of a finished training; none: no record is kept
+  Duration finishing_limit{1'800'000};  // how long the delivery of outputs is retried
 };
 
 Json to_json(const Task& task);
-// Errors: input. What it does not know is let be.
+// Errors: input. Unknown members are ignored.
 Result<Task> read_task(const Json& task);
 
 }  // namespace trainstep::plan

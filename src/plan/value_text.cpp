@@ -19,7 +19,7 @@
 namespace trainstep::plan {
 namespace {
 
-// The shortest digits that read back as the number: 0.00012 is {false, "12", -4}: 1.2 × 10⁻⁴.
+// The shortest digits that parse back to the same number: 0.00012 is {false, "12", -4}: 1.2 × 10⁻⁴.
 struct Decimal {
   bool negative = false;
   std::string digits;
@@ -52,10 +52,10 @@ std::string positional(const Decimal& decimal) {
   return text + digits.substr(0, static_cast<std::size_t>(whole)) + "." + digits.substr(static_cast<std::size_t>(whole));
 }
 
-// As float() of every language reads it.
+// Readable by float() of any language.
 std::string special(double number) { return std::isnan(number) ? "nan" : number < 0 ? "-inf" : "inf"; }
 
-// Python's repr(float): an exponent below 1e-4 and from 1e16, else always with a point.
+// Python's repr(float): an exponent below 1e-4 and from 1e16 on, otherwise always with a decimal point.
 std::string python_float(double number) {
   if (!std::isfinite(number)) return special(number);
   const auto decimal = shortest(number);

@@ -1,4 +1,4 @@
-// How a value is written into a command line. Pure.
+// Formats a value for a command line. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,9 +9,10 @@
 
 namespace trainstep::plan {
 
-// v1: as the SDK 1.8 serialises (components/_data_passing.py): str() of Python – True, 3.0, 1e-05 –, lists and objects as json.dumps(sort_keys=True).
-// v2 and plain: as KFP's launcher does: true, 3, 0.00001 (shortest decimal, never an exponent), lists and objects as JSON without blanks.
-// A text is itself.
+// v1: as serialized by the SDK 1.8 (components/_data_passing.py): str() of Python – True, 3.0, 1e-05 –, lists and objects as
+// json.dumps(sort_keys=True). v2 and plain: as written by KFP's launcher: true, 3, 0.00001 (shortest decimal, never an exponent), lists and objects
+// as JSON without blanks.
+// Strings are unchanged.
 std::string value_text(const Json& value, spec::Dialect dialect);
 
 }  // namespace trainstep::plan
