@@ -35,7 +35,7 @@ Json security_context(const plan::PodOptions& options) {
   return context;
 }
 
-// A quota may require sizes for every container; these do not exceed the program's.
+// A quota may require sizes for every container; these matter less than the program's.
 Json resources() {
   const Json sizes = {{"cpu", "100m"}, {"memory", "64Mi"}};
   return {{"limits", sizes}, {"requests", sizes}};

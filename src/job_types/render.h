@@ -15,7 +15,7 @@ namespace trainstep::job_types {
 Result<Resource> choose_resource(const JobType& job_type, std::string_view group_version);
 
 // The job for `group_version`; job_options.patch is applied last. Errors: input; a patch must not change what identifies the job and its pods, or
-// their owners (apiVersion, job_type, name, namespace, owners, finalizers, plan::is_identity_key).
+// their owners (apiVersion, kind, name, namespace, owners, finalizers, plan::is_identity_key).
 Result<Manifest> render(const plan::Plan& plan, std::string_view group_version = {});
 
 std::string to_yaml(const Manifest& manifest);

@@ -23,8 +23,8 @@ class CallArguments {
   std::uint64_t m_calls = 0;  // one bit per open parenthesis: whether it follows a name
 };
 
-// Whether this is an indented line of code, or of a repr that spans several lines: "    fit(x, epochs=3)", "        max_depth=3, n_jobs=4,", "
-// lr=0.1)".
+// Whether this is an indented line of code, or of a repr that spans several lines:
+// "    fit(x, epochs=3)", "        max_depth=3, n_jobs=4,", "        lr=0.1)".
 bool is_indented_code(std::string_view text);
 
 }  // namespace trainstep::result

@@ -87,7 +87,7 @@ std::string_view name_before(std::string_view text, std::size_t end) {
   return bounded && is_measured_name(name) && !is_in_threshold(text, start) ? name : std::string_view();
 }
 
-// Before " = ", the name must be the only word or name a metric: "depth" in "max depth = 7" does not count.
+// Before " = ", the name must not follow another word, unless it names a metric or a step: not "depth" in "max depth = 7".
 bool names_value(std::string_view text, std::string_view name) {
   const auto at = static_cast<std::size_t>(name.data() - text.data());
   return at < 2 || text[at - 1] != ' ' || !is_letter(text[at - 2]) || metric_kind(name) != MetricKind::none || names_step(name);
@@ -304,8 +304,7 @@ bool read_epoch(std::string_view text, MetricLine& line, bool anywhere) {
       auto total = rest.substr(divider.size());
       if (!total.empty() && is_digit(total.front())) of = take_number(total);
     }
-    const bool inside = !of && trim(text.substr(0, at)).find(' ') != std::string_view::npos;  // "saved after epoch 3" does not count, "Train Epoch:
-                                                                                              // 3" does
+    const bool inside = !of && trim(text.substr(0, at)).find(' ') != std::string_view::npos;  // "saved after epoch 3", not "Train Epoch: 3"
     if (inside && !anywhere) continue;
     if (inside)
       line.epoch = epoch;  // "best accuracy: 0.97 at epoch 7" does not tell the progress

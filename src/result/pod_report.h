@@ -19,7 +19,7 @@ namespace trainstep::result {
 struct ReportedOutput {
   std::string name;  // formal name
   bool artifact = false;
-  bool present = false;                // its value is known; for an artifact: this run has written it, or has reported its URI
+  bool present = false;                // its value is known; for an artifact: this run has written it, or has reported its location
   std::optional<Json> value;           // of a value
   std::string uri;                     // of an artifact: its location, if the program reports another one than the requested one
   Json metadata = Json::object();      // of an artifact: KFP v2, set by the program

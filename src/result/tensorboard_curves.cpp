@@ -16,7 +16,7 @@ constexpr std::size_t most_with_points = 200;
 constexpr std::size_t most_points = 2000;
 constexpr std::size_t longest_name = 200;  // of run and tag together; longer ones are ignored
 
-// Accepts any double; an invalid time becomes the epoch (1970).
+// Accepts any double; an invalid time becomes 1970.
 Time time_of(double seconds) {
   constexpr double most = 1e11;
   if (!(std::abs(seconds) < most)) return {};

@@ -358,8 +358,8 @@ bool Reader::read() {
   return line.metrics.size() > before;
 }
 
-// "[1,  2000] loss: 2.2" is epoch 1, batch 2000, as is "[1/5][2000/9000] Loss_D: 0.5"; "[3/100] 1 tree, train loss: 0.5" is step 3; "Train: 0 [
-// 50/1251 (  4%)]  Loss: 6.9" is epoch 0.
+// "[1,  2000] loss: 2.2" is epoch 1, batch 2000, as is "[1/5][2000/9000] Loss_D: 0.5"; "[3/100] 1 tree, train loss: 0.5" is step 3;
+// "Train: 0 [  50/1251 (  4%)]  Loss: 6.9" is epoch 0.
 void read_place(std::string_view rest, MetricLine& line) {
   if (!rest.starts_with('[')) {
     const auto colon = rest.substr(0, 12).find(": ");

@@ -14,9 +14,9 @@ struct NamedPlace {
 };
 
 // An address starts with an RFC 3986 scheme of at least two characters, a colon and a slash; surrounding blanks are ignored. Anything else is a path,
-// taken literally. For file:, the result is the path that it means, because it can be checked for existence. All other addresses are only checked for
-// their form: http, s3, hf and the like need a host, bucket or owner, other schemes need anything; MLflow's own are models:/NAME/VERSION,
-// models:/NAME@ALIAS, models:/m-ID, runs:/RUN_ID/PATH and mlflow-artifacts:/PATH (mlflow/store/artifact/utils/models.py).
+// taken literally. For file:, the result is the path that it means; callers that can do so check whether it exists. All other addresses are only
+// checked for their form: http, s3, hf and the like need a host, bucket or owner, other schemes any name or path; MLflow's own are
+// models:/NAME/VERSION, models:/NAME@ALIAS, models:/m-ID, runs:/RUN_ID/PATH and mlflow-artifacts:/PATH (mlflow/store/artifact/utils/models.py).
 NamedPlace named_place(std::string_view text);
 
 }  // namespace trainstep::spec
