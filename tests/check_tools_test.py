@@ -137,5 +137,35 @@ def foreign_imports(path, folders, seen):
                 yield f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}: {name}"
 
 
+class Release(unittest.TestCase):
+    """In a clone, which has no tag."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.clone = pathlib.Path(folder.name, "clone")
+        subprocess.run(["git", "clone", "-q", "--shared", "--no-tags", ROOT, self.clone], check=True, capture_output=True)
+        for name in ("lib.sh", "dev_release.sh"):
+            (self.clone / "tools" / name).write_bytes((ROOT / "tools" / name).read_bytes())
+        (self.clone / "tools/dev_release.sh").chmod(0o755)
+        identity = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+        subprocess.run(["git", "add", "tools"], cwd=self.clone, check=True)
+        subprocess.run(["git", *identity, "commit", "-qm", "x", "--allow-empty"], cwd=self.clone, check=True, capture_output=True)
+
+    def refusal(self, *words):
+        done = subprocess.run(["tools/dev_release.sh", *words], cwd=self.clone, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        return done.stderr
+
+    def test_what_has_no_tag_or_is_not_committed_is_not_released(self):
+        self.assertRegex(self.refusal("registry.example/trainstep"), r"HEAD does not have the tag v\d+\.\d+\.\d+")
+        (self.clone / "README.md").write_text("changed\n")
+        self.assertIn("uncommitted changes", self.refusal("registry.example/trainstep"))
+
+    def test_an_image_with_a_tag_and_none_at_all_are_refused(self):
+        for words in ((), ("registry.example/trainstep:1",), ("a", "b"), ("--tagged",)):
+            self.assertIn("usage:", self.refusal(*words))
+
+
 if __name__ == "__main__":
     unittest.main()

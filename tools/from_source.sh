@@ -5,7 +5,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # from_source NAME PACKAGE [--where] [ARCH]: of the source package NAME, which PACKAGE comes from too. Its tool's make_archive puts lib/libNAME.a and include/
-# into $target. It is called in the unpacked source, with $flags for the compiler; $sysroot has the usr/ of $machine (GNU's name), empty for this one.
+# into $target, where the licence stands as `copyright`. It is called in the unpacked source, with $flags for the compiler; $sysroot has the usr/ of $machine (GNU's name), empty for this one.
 from_source() {
   name=$1 package=$2 where=
   shift 2
@@ -54,6 +54,7 @@ build_source() {
     apt-get "${apt[@]}" source "$name=$version" || apt-get "${apt[@]}" source "$name"
     cd "$name"-*/
     make_archive
+    install -m 644 debian/copyright "$target/copyright"
   } >"$log" 2>&1 </dev/null
   cd "$root"
   touch "$target/lib/lib$name.a"

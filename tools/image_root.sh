@@ -13,5 +13,7 @@ install -D -m 755 "$build/trainstep" "$folder/usr/local/bin/trainstep"
 install -d -m 755 "$folder"/etc/ssl/certs "$folder"/usr/share/doc/trainstep
 cat "$certificates"/*.crt >"$folder/etc/ssl/certs/ca-certificates.crt"
 "$(dirname "${BASH_SOURCE[0]}")/sbom.py" "$build" "$arch" "${sysroot[@]}" >"$folder/usr/share/doc/trainstep/trainstep.spdx.json"
+install -m 644 "$(dirname "${BASH_SOURCE[0]}")/../LICENSE" "$folder/usr/share/doc/trainstep/LICENSE"
+"$(dirname "${BASH_SOURCE[0]}")/licences.py" "$folder/usr/share/doc/trainstep/trainstep.spdx.json" "$arch" "$folder" "${sysroot[@]}"
 install -d -m 1777 "$folder/tmp"
 printf 'trainstep:x:65532:65532::/tmp:/sbin/nologin\n' >"$folder/etc/passwd"

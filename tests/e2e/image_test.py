@@ -15,7 +15,8 @@ from conftest import ROOT
 
 LIMIT = 12_000_000  # bytes, unpacked
 SBOM = "usr/share/doc/trainstep/trainstep.spdx.json"
-FILES = {"usr/local/bin/trainstep", "etc/ssl/certs/ca-certificates.crt", "etc/passwd", SBOM}
+LICENCES = re.compile(r"usr/share/doc/[^/]+/copyright|usr/share/common-licenses/[^/]+")
+FILES = {"usr/local/bin/trainstep", "etc/ssl/certs/ca-certificates.crt", "etc/passwd", "usr/share/doc/trainstep/LICENSE", SBOM}
 PROGRAM = "/usr/local/bin/trainstep"
 
 
@@ -54,7 +55,8 @@ def root(layers, tmp_path_factory):
 
 def test_image_is_small_and_holds_nothing_else(layers):
     entries = [entry for layer in layers for entry in layer.getmembers()]
-    assert {entry.name.removeprefix("./").strip("/") for entry in entries if entry.isfile()} == FILES
+    names = {entry.name.removeprefix("./").strip("/") for entry in entries if entry.isfile()}
+    assert {name for name in names if not LICENCES.fullmatch(name)} == FILES
     assert sum(entry.size for entry in entries) <= LIMIT
     (tmp,) = [entry for entry in entries if entry.name.strip("./") == "tmp"]
     assert tmp.isdir() and tmp.mode & 0o7777 == 0o1777
@@ -86,6 +88,20 @@ def test_document_in_and_beside_the_image_lists_every_library_of_the_program(roo
             installed = subprocess.run(["dpkg-query", "-W", "-f", "${Version}\n", package["name"]], capture_output=True, text=True, check=True).stdout
             assert package["versionInfo"] == installed.splitlines()[0]
     assert spdx.sources_with_versions(document)["openssl"].partition("-")[0] == spdx.openssl_in(program)
+
+
+def check_licences(root):
+    """Everything that the document lists has its licence there, with the texts that it refers to."""
+    assert (root / "usr/share/doc/trainstep/LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    for package in json.loads((root / SBOM).read_bytes())["packages"][1:]:
+        text = (root / "usr/share/doc" / package["name"] / "copyright").read_text(encoding="utf-8", errors="replace")
+        assert "icense" in text
+        for path in re.findall(r"(/usr/share/common-licenses/\w[\w.-]*\w)", text):
+            assert (root / path[1:]).stat().st_size > 500, path
+
+
+def test_image_has_the_licence_of_everything_in_it(root):
+    check_licences(root)
 
 
 def test_image_trusts_public_certificate_authorities_and_not_this_machines(root):
