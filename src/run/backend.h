@@ -1,4 +1,4 @@
-// Who carries a job out: local processes, Kubernetes, the tests' simulator.
+// What carries out a job: local processes, Kubernetes, or the simulator of the tests.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,20 +15,20 @@
 
 namespace trainstep::run {
 
-// An output of the program after its end.
+// An output of the program after it has ended.
 struct OutputFound {
-  std::string name;  // formal
+  std::string name;  // formal name
   bool artifact = false;
-  std::string path;                            // local path or uri of the artifact or of the value's file; empty: none
+  std::string path;                            // local path or URI of the artifact, or of the file of the value; empty: none
   bool present = false;                        // the artifact exists, or the value is known
-  bool earlier = false;                        // what lies at `path` is from before: of an artifact that is present, only the metadata are this run's
+  bool earlier = false;                        // what is at `path` is from an earlier run; of a present artifact only the metadata are from this one
   std::optional<Json> value;                   // value outputs, typed
   Json metadata = Json::object();              // KFP v2 artifact metadata that the program set
-  std::string step_path{};                     // the step's path it was mapped to ("model_dir"); empty: kept in the run's own place
-  std::string pending{};                       // where it lies until Backend::commit(); empty: at `path`
-  bool metrics = false;                        // it is declared to hold metrics, whatever its name
-  bool floating = false;                       // it is declared as a Float; its value may be whole all the same
-  std::vector<result::MetricSeries> curves{};  // of the TensorBoard logs among an artifact's files
+  std::string step_path{};                     // the path of the step that it was mapped to ("model_dir"); empty: it stays in the run's own folder
+  std::string pending{};                       // where it is until Backend::commit(); empty: at `path`
+  bool metrics = false;                        // declared as metrics, whatever its name
+  bool floating = false;                       // declared as a Float, even if its value is a whole number
+  std::vector<result::MetricSeries> curves{};  // from the TensorBoard logs among the artifact's files
 };
 
 class Backend {
@@ -36,8 +36,8 @@ class Backend {
   using Sink = std::function<void(follow::Event)>;
   virtual ~Backend() = default;
 
-  // Begins; everything else comes as events, the first of them Prepared or BackendFailed. `sink` is called from the loop only and outlives the
-  // backend.
+  // Starts the backend; everything else is reported by events, the first of which is Prepared or BackendFailed. `sink` is only called from the loop
+  // and must outlive the backend.
   virtual void prepare(Sink sink) = 0;
   virtual void start(const follow::StartMember& /*order*/) {}
   virtual void stop(const follow::StopMember& /*order*/) {}
@@ -46,16 +46,16 @@ class Backend {
   virtual void look_again() {}
   virtual void watch_pod_events() {}
   virtual void remove_job(const follow::RemoveJob& /*order*/) {}
-  // The log's reader does not keep up, or does again: those who write into pipes of ours wait, and nothing is lost meanwhile.
+  // The reader of the log is too slow, or has caught up: until then processes that write into our pipes are blocked, so that nothing is lost.
   virtual void hold_output(Pressure /*pressure*/) {}
-  // Whoever wants to see what members have begun to write and not ended yet; from the loop, any number of times.
+  // Receives the unfinished last line of a member; called from the loop, any number of times.
   using Unfinished = std::function<void(follow::MemberIndex member, std::string_view line)>;
   virtual void on_unfinished(Unfinished /*call*/) {}
   virtual void keep_job(const follow::KeepJob& /*order*/) {}
-  // After Finish with success: what the program left. Error: input or internal when something is unreadable.
+  // After a successful Finish: what the program left. Errors (input, internal): something cannot be read.
   virtual Result<std::vector<OutputFound>> collect() = 0;
-  // After collect(), when nothing else can fail the step any more: puts the outputs to their places, each as a whole. Before it, nothing has changed
-  // there. → what people should know, a sentence each. Errors: denied, internal.
+  // After collect(), when nothing else can make the step fail: moves the outputs to their final places, each as a whole. Nothing has changed there
+  // before. Returns what users should know, one sentence each. Errors: denied, internal.
   virtual Result<std::vector<std::string>> commit() { return std::vector<std::string>(); }
 };
 

@@ -1,4 +1,4 @@
-// Who wants to know how a run goes: the console, Argo's progress file, tests.
+// Receives the progress of a run: the console, Argo's progress file, tests.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,22 +16,22 @@ namespace trainstep::run {
 class Listener {
  public:
   virtual ~Listener() = default;
-  // A line of the story.
+  // A line for the log.
   virtual void say(Time /*at*/, const std::string& /*text*/) {}
-  // One that tells of something going wrong.
+  // A line for the log about something that goes wrong.
   virtual void warn(Time at, const std::string& text) { say(at, text); }
-  // Whole lines of one member's output, each with its newline.
+  // Complete lines of a member's output, each with its newline.
   virtual void output(Time /*at*/, const std::string& /*member*/, std::string_view /*lines*/) {}
-  // The line that a member has begun and not ended, as far as it is there: a bar that is drawn anew.
+  // The line that a member has started but not ended, so far: a progress bar that is redrawn.
   virtual void unfinished(Time /*at*/, const std::string& /*member*/, std::string_view /*line*/) {}
-  // Epochs done, of how many.
+  // Epochs completed, and their total.
   virtual void progress(Time /*at*/, int /*done*/, int /*of*/) {}
-  // The run begins, with this machine; and every event, before it is handled: for a record.
+  // The run starts, with this state machine. After that, every event before it is handled; for the record.
   virtual void begins(const follow::RunState& /*machine*/, Time /*at*/) {}
   virtual void event(const follow::Event& /*event*/) {}
-  // What was decided upon it; empty: nothing.
+  // The actions that the event led to; empty: none.
   virtual void decided(const follow::Event& /*event*/, const std::vector<follow::Action>& /*actions*/, const follow::Rules& /*rules*/) {}
-  // After each event: for a live line. `latest` are the newest metrics.
+  // After each event, for a status line. `latest` are the latest metrics.
   virtual void state(Time /*at*/, const result::Timeline& /*timeline*/, const result::MetricReader& /*metrics*/) {}
 };
 

@@ -1,4 +1,4 @@
-// How a step ended, with everything a report may want to tell.
+// How a step ended, with everything that a report may show.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,13 +15,13 @@
 
 namespace trainstep::run {
 
-// One replica's life, its last attempt counts.
+// One replica; only its last attempt counts.
 struct MemberReport {
   std::string name;                           // "worker-1"
-  std::string place;                          // "pid 4711", a node's name; empty: never started
+  std::string place;                          // "pid 4711", the name of a node; empty: never started
   int attempts = 0;                           // 0: never started
-  std::optional<follow::Termination> ending;  // unset: never ended by itself or unknown
-  bool stopped_by_us = false;                 // its end is no failure
+  std::optional<follow::Termination> ending;  // unset: unknown, or it never ended by itself
+  bool stopped_by_us = false;                 // its end is not a failure
   std::optional<Time> started, ended;
 };
 
@@ -30,7 +30,7 @@ struct Outcome {
   result::Timeline timeline;
   Time started, ended;
   std::vector<MemberReport> members;
-  std::vector<result::MetricSeries> series;  // from the primary's log, by name
+  std::vector<result::MetricSeries> series;  // from the log of the primary replica, by name
   std::vector<OutputFound> outputs;          // empty unless the training succeeded
 };
 

@@ -66,7 +66,7 @@ void Runner::perform(const follow::ShowProgress& progress) {
 
 void Runner::perform(const follow::Finish& finish) {
   cancel_timers();
-  // Not from within the backend's own call: it may still be in the middle of reporting.
+  // Posted, because the backend's own call, which reports this, may not have finished.
   m_loop.post([this, verdict = finish.verdict]() mutable {
     auto outcome = outcome_of(std::move(verdict));
     m_done(std::move(outcome));

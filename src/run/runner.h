@@ -1,4 +1,4 @@
-// The story of one step: prepare, start, follow, collect – for any backend, on any loop.
+// Runs one step with any backend on any loop: prepare, start, follow, collect.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,17 +19,17 @@ class Runner {
  public:
   // All references must outlive the runner.
   Runner(Loop& loop, Backend& backend, std::vector<Listener*> listeners, std::unique_ptr<follow::RunState> machine);
-  // With a gang of processes.
+  // For a gang of processes.
   Runner(Loop& loop, Backend& backend, std::vector<Listener*> listeners, follow::Rules rules);
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
   ~Runner();
 
-  // Calls `done` once, from the loop, when everything has ended and its outputs are collected.
+  // Calls `done` once, from the loop, when everything has ended and the outputs are collected.
   void begin(std::function<void(Outcome)> done);
   // SIGTERM or SIGINT arrived.
   void request_stop(int signal);
-  // A fact that does not come from the backend.
+  // Adds an event that does not come from the backend.
   void tell(decltype(follow::Event::what) what);
 
  private:

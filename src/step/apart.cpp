@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where it leads, however it is written.
+// The path it resolves to, however it is written.
 std::string canonical(const std::string& path) {
   std::error_code unknown;
   auto place = fs::weakly_canonical(fs::absolute(path, unknown), unknown);

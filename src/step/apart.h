@@ -6,7 +6,7 @@
 
 namespace trainstep::step {
 
-// Whether the step's own paths lie apart, as plan::check_apart(); links are followed. Devices (/dev/null) may be named more than once.
+// Checks that the step's own paths do not overlap, as plan::check_apart() does, with links resolved. Devices (/dev/null) may be named more than once.
 Result<void> check_apart(const plan::Request& request);
 
 }  // namespace trainstep::step

@@ -16,7 +16,7 @@
 namespace trainstep::step {
 namespace {
 
-// The picture's own coordinates; it is as wide as its card.
+// Coordinates within the picture, which is scaled to the width of its card.
 constexpr double width = 320, height = 132, left = 46, right = 312, top = 8, bottom = 108;
 constexpr std::size_t most_points = 160;
 
@@ -56,7 +56,7 @@ double grid_step(double size) {
 
 using Points = std::vector<std::pair<double, double>>;
 
-// The least and the greatest point of each of a few dozen slices, in their order.
+// The smallest and the largest point of each of a few dozen slices, in their order.
 Points thinned(const Points& points) {
   if (points.size() <= most_points) return points;
   const auto slices = most_points / 2;

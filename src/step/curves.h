@@ -9,7 +9,7 @@
 
 namespace trainstep::step {
 
-// Curves that belong into one picture: "loss" and "val_loss", "train_accuracy" and "test_accuracy".
+// Curves that are drawn in one picture: "loss" and "val_loss", "train_accuracy" and "test_accuracy".
 struct CurveGroup {
   struct Line {
     std::string role;  // "training", "validation", "test"; empty when it is the only one
@@ -22,8 +22,8 @@ struct CurveGroup {
 // In the order in which the names appeared; the series must outlive the groups.
 std::vector<CurveGroup> group_curves(const std::vector<result::MetricSeries>& series);
 
-// An inline SVG of the group's lines; empty when there is no line to draw: fewer than two finite points, or values too far apart for numbers to tell.
-// A line breaks where a value is not finite. Each line is thinned out to what the picture can show, its extremes kept. Colours are the classes
+// An inline SVG with the lines of the group; empty if there is no line to draw: fewer than two finite points, or values whose range overflows. A line
+// is interrupted where a value is not finite. Each line is thinned to what the picture can show, its extremes are kept. Colours are the classes
 // line-0, line-1, ….
 std::string draw(const CurveGroup& group);
 

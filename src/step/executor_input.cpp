@@ -1,4 +1,4 @@
-// The ExecutorInput of KFP v2, as launchers since 2.0 write it.
+// The ExecutorInput of KFP v2, as launchers write it since 2.0.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view where = "executor-input";
 
-// The member as an object; an absent one is an empty object, as proto3 leaves empty ones out.
+// The member as an object; an absent one is an empty object, because proto3 omits empty ones.
 Result<Json> object_in(const Json& parent, const std::string& place, std::string_view key) {
   const auto* member = find(parent, key);
   if (member == nullptr) return Json::object();
@@ -34,7 +34,7 @@ bool in_workspace(const Json& metadata) {
   return mark != nullptr && ((mark->is_boolean() && mark->get<bool>()) || (mark->is_number() && mark->get<double>() != 0));
 }
 
-// The one artifact of {"artifacts": […]}; none when the list is empty.
+// The only artifact of {"artifacts": […]}; nullopt if the list is empty.
 Result<std::optional<plan::StepPath>> read_artifact(const std::string& name, const Json& value) {
   const auto* list = value.is_object() ? find(value, "artifacts") : nullptr;
   if (list == nullptr || (list->is_array() && list->empty())) return std::optional<plan::StepPath>{};
@@ -98,7 +98,7 @@ Result<void> read_outputs(const Json& outputs, Given& given) {
     ASSIGN(const auto path, read_artifact(name, value));
     if (!path) continue;
     if (given.identity.empty()) given.identity = shared_folder(path->uri);
-    if (name == "executor-logs") continue;  // the launcher's own
+    if (name == "executor-logs") continue;  // used by the launcher itself
     given.targets.push_back({.name = name, .kind = OutputTarget::Kind::artifact, .path = path->path, .uri = path->uri, .type = path->type});
   }
   ASSIGN(const auto parameters, object_in(outputs, "outputs", "parameters"));
@@ -115,7 +115,7 @@ Result<void> read_outputs(const Json& outputs, Given& given) {
 }  // namespace
 
 std::string local_path(std::string_view uri) {
-  if (uri.starts_with('/')) return std::string(uri);  // kfp.local's form
+  if (uri.starts_with('/')) return std::string(uri);  // the form that kfp.local uses
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> roots{{{"gs://", "/gcs/"}, {"minio://", "/minio/"}, {"s3://", "/s3/"}}};
   for (const auto& [scheme, root] : roots)
     if (uri.starts_with(scheme)) return std::string(root).append(uri.substr(scheme.size()));

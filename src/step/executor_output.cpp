@@ -11,7 +11,7 @@
 namespace trainstep::step {
 namespace {
 
-// A property that is null itself fails the step; inside a list or an object null is a value as any other (converter.go, 2.17).
+// A property that is null fails the step; inside a list or an object null is allowed (converter.go, 2.17).
 void put_all(Json& metadata, const Json& members) {
   if (!members.is_object()) return;
   for (const auto& [key, value] : members.items())
@@ -27,7 +27,7 @@ Json metadata_of(const Story& story, const std::string& name) {
         {{"job_name", story.plan->job_name}, {"distribution_type", story.plan->job_type}, {"number_of_workers", story.plan->distribution.workers}});
   for (const auto& output : story.outcome.outputs)
     if (output.artifact && output.step_path == name) put_all(metadata, output.metadata);
-  // The launcher's own properties.
+  // Set by the launcher itself.
   for (const auto* reserved : {"display_name", "store_session_info"}) metadata.erase(reserved);
   return metadata;
 }

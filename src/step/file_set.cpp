@@ -37,7 +37,7 @@ Error cannot_write(const std::string& path, int code) {
   return {kind, fmt::format("cannot write {}: {}", path, std::strerror(code))};
 }
 
-// What lay there when the step began was checked: whoever has changed that is not the program.
+// The existing part of the path was checked when the step started: a change since then was not made by the program.
 Result<void> make_parents(const std::filesystem::path& path) {
   if (!path.has_parent_path()) return {};
   auto made = make_directories(path.parent_path());
@@ -71,10 +71,10 @@ bool is_fifo(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
-// Whoever wants to read may come a moment later; a pipe that nobody reads, which the program itself may have made, holds nobody up.
+// A reader may open it a moment later; a pipe without a reader, which the program itself may have created, must not block the step.
 Result<void> write_stream(const FileContent& file) {
   const auto until = std::chrono::steady_clock::now() + patience_with_readers;
-  // Its own position, and flags: another open of the file behind it would begin at its start.
+  // Opening the file behind it again would give another position (the start) and other flags.
   const auto open = named_descriptor(file.path);
   Fd fd(open ? ::fcntl(*open, F_DUPFD_CLOEXEC, 3) : ::open(file.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   while (!fd && errno == ENXIO && is_fifo(file.path) && std::chrono::steady_clock::now() < until) {
@@ -85,7 +85,7 @@ Result<void> write_stream(const FileContent& file) {
   for (std::string_view rest = file.content; !rest.empty();) {
     pollfd entry{fd.get(), POLLOUT, 0};
     if (::poll(&entry, 1, static_cast<int>(patience_with_readers.count())) == 0) return nobody_reads(file.path);
-    const auto count = ::write(fd.get(), rest.data(), std::min<std::size_t>(rest.size(), PIPE_BUF));  // so much goes without blocking
+    const auto count = ::write(fd.get(), rest.data(), std::min<std::size_t>(rest.size(), PIPE_BUF));  // this much can be written without blocking
     if (count >= 0)
       rest.remove_prefix(static_cast<std::size_t>(count));
     else if (errno != EAGAIN && errno != EINTR)
@@ -94,9 +94,9 @@ Result<void> write_stream(const FileContent& file) {
   return {};
 }
 
-constexpr std::string_view ending = ".tstep";  // of NAME.PID.tstep, until it becomes NAME
+constexpr std::string_view ending = ".tstep";  // of NAME.PID.tstep, until it is renamed to NAME
 
-// Locked for as long as it is written. Whoever looks for what dead runs have left may have had it first.
+// Locked while it is written. A process that looks for files of dead runs may lock it first.
 Fd create_locked(const std::string& path) {
   struct stat made{};
   while (true) {
@@ -113,7 +113,7 @@ bool is_unfinished(std::string_view name, std::string_view target) {
   return name[target.size()] == '.' && std::ranges::all_of(pid, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// What a run that was killed between two renames has left beside its target: its lock is nobody's.
+// Files next to the target that a run left when it was killed between two renames: nobody holds their locks.
 void remove_left(const std::filesystem::path& target) {
   const auto name = target.filename().string();
   const Fd folder(::open(target.has_parent_path() ? target.parent_path().c_str() : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -138,7 +138,7 @@ Result<void> write_in_place(const FileContent& file) {
   return sync(fd.get(), file.path);
 }
 
-// The new contents beside their targets; those that were not renamed are removed.
+// The new contents next to their targets; files that were not renamed are removed.
 class Pending {
  public:
   Pending() = default;
@@ -149,13 +149,13 @@ class Pending {
   }
 
   Result<void> write(const FileContent& file) {
-    const auto path = followed(file.path);  // what a link names is written, the link stays
+    const auto path = followed(file.path);  // the file that a link points to is written, the link stays
     if (is_mount(path)) {
       m_mounted.push_back(&file);
       return {};
     }
     TRY(make_parents(path));
-    if (is_frozen(path)) return cannot_write(file.path, EPERM);  // before a file is made there that could not be removed
+    if (is_frozen(path)) return cannot_write(file.path, EPERM);  // before creating a file there that could not be removed
     remove_left(path);
     auto temporary = fmt::format("{}.{}{}", path.string(), ::getpid(), ending);
     auto fd = create_locked(temporary);
@@ -166,7 +166,7 @@ class Pending {
     return sync(written, file.path);
   }
 
-  // What can be known before the model is put in its place.
+  // Problems that can be found before the model is moved to its place.
   [[nodiscard]] Result<void> can_rename() const {
     for (const auto& file : m_files)
       if (is_frozen(file.path)) return cannot_write(file.path, EPERM);
@@ -187,7 +187,7 @@ class Pending {
     Fd lock;
   };
   std::vector<File> m_files;
-  std::vector<const FileContent*> m_mounted;  // no other file can be put in their place
+  std::vector<const FileContent*> m_mounted;  // mount points cannot be replaced by another file
 };
 
 }  // namespace

@@ -15,12 +15,11 @@ struct FileContent {
   std::string content;
 };
 
-// First all contents are written and synced beside their targets, then they are renamed in the given order: whoever sees the last one sees them all,
-// and a full disk leaves none. A file that is a mount itself is written in place, behind all others. Folders are made. What is no regular file
-// (a pipe) is written to directly, and so is what is open already (/dev/stdout, /proc/self/fd/3), whatever it is; one that nobody reads for ten
-// seconds is an error. What a run that was killed in the middle of it has left beside a target is removed. A path that is given twice gets the later
-// content, what is written to directly gets both. `before_renaming` is the last that can fail it all. Errors: conflict (a folder stands there by
-// now), denied, internal, its own.
+// Writes and syncs all contents next to their targets, then renames them in the given order: a process that sees the last one sees all of them, and a
+// full disk leaves none. A file that is a mount point is written in place, after all others. Creates folders. What is not a regular file (a pipe) is
+// written to directly, and so is what is already open (/dev/stdout, /proc/self/fd/3), whatever it is; no reader for ten seconds is an error. Files
+// that a killed run left next to a target are removed. If a path is given twice, the later content is kept; direct writes get both. `before_renaming`
+// is the last step that can make it fail. Errors: conflict (there is a folder by now), denied, internal, and those of `before_renaming`.
 Result<void> write_together(const std::vector<FileContent>& files, const std::function<Result<void>()>& before_renaming = {});
 
 }  // namespace trainstep::step

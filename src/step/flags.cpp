@@ -25,7 +25,7 @@ Error unknown_flag(const std::string& name) {
   return usage_error(fmt::format("unknown flag --{}; {}", name, near ? fmt::format("did you mean --{}?", *near) : "see trainstep run --help"));
 }
 
-// A model may go to an address in an object store: the training's pods bring it there. The other outputs are files that the step writes.
+// A model may go to an address in an object store: the pods of the training deliver it. The other outputs are files written by the step.
 OutputTarget target(std::string_view name, const std::string& where) {
   OutputTarget target{.name = std::string(name), .kind = OutputTarget::Kind::file, .path = {}, .uri = {}, .type = {}};
   (name == "model_dir" && is_address(where) ? target.uri : target.path) = where;

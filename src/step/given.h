@@ -1,4 +1,4 @@
-// What was given, before the two ways in (flags, executor input) are one. Private to the module.
+// The values as given by flags or executor input, before they are merged. Private to the module.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,24 +13,24 @@
 namespace trainstep::step {
 
 struct Given {
-  std::map<std::string, Json, std::less<>> values;  // by the input's name; from flags always text. Besides the interface's: run_id, namespace
+  std::map<std::string, Json, std::less<>> values;  // by the name of the input; strings if they come from flags. Also run_id and namespace
   std::vector<plan::StepPath> inputs;               // KFP v2 artifacts
   std::vector<OutputTarget> targets;
   std::string executor_output_file;
   std::string identity;
-  bool resolved = false;  // what refers to a pipeline's parameters has been replaced
+  bool resolved = false;  // references to parameters of the pipeline have been replaced
 };
 
-// A text that is no path, but where something lies: "s3://bucket/key".
+// An address instead of a path: "s3://bucket/key".
 inline bool is_address(std::string_view text) { return text.find("://") != std::string_view::npos; }
 
-// `executor-input` must be out of the way already.
+// `executor-input` must have been removed from the flags.
 Result<Given> given_by_flags(const Flags& flags);
 
-// `executor_input`: the ExecutorInput of KFP v2 (camelCase JSON of the launcher).
+// `executor_input`: the ExecutorInput of KFP v2 (camelCase JSON written by the launcher).
 Result<Given> given_by_executor_input(const Json& executor_input);
 
-// Where the launcher puts an artifact with this address, which may be a path itself (kfp.local); empty: nowhere.
+// The path at which the launcher puts an artifact with this address, which may itself be a path (kfp.local); empty: none.
 std::string local_path(std::string_view uri);
 
 }  // namespace trainstep::step

@@ -7,8 +7,8 @@
 
 namespace trainstep::step {
 
-// Everything that came from outside passes through here: markup is escaped, terminal colours and other control characters are taken out, invalid
-// UTF-8 is replaced. Line breaks and tabs stay. Good for element content and for quoted attributes.
+// All text from outside must pass through this: escapes markup, removes terminal colours and other control characters, replaces invalid UTF-8.
+// Newlines and tabs are kept. The result is safe as element content and in quoted attributes.
 std::string escaped(std::string_view text);
 
 // At most `most` bytes, cut between characters and marked with "…".

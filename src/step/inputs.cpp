@@ -26,7 +26,7 @@ namespace trainstep::step {
 namespace {
 
 constexpr std::size_t longest_text = std::size_t{16} << 20U;
-constexpr std::size_t longest_executor_input = std::size_t{32} << 20U;  // a specification of the longest sort, escaped as JSON
+constexpr std::size_t longest_executor_input = std::size_t{32} << 20U;  // the largest specifications, escaped as JSON
 
 constexpr std::string_view base64 = "base64:";
 
@@ -38,7 +38,7 @@ Result<std::string> decoded(std::string_view name, std::string text, std::size_t
   return text;
 }
 
-// json.dumps() was forgotten somewhere: {'epochs': 3} is how Python prints a dictionary.
+// A missing json.dumps(): {'epochs': 3} is how Python prints a dictionary.
 bool looks_like_python(std::string_view text) {
   const auto body = trim(text);
   return body.starts_with('{') &&
@@ -46,7 +46,7 @@ bool looks_like_python(std::string_view text) {
           body.find(": False") != std::string_view::npos || body.find(": None") != std::string_view::npos);
 }
 
-// Reads what was given, input by input.
+// Reads the given values, one input after the other.
 class Reader {
  public:
   Reader(const Given& given, const FileReader& read_file, const NamedFiles& files, Author author)
@@ -63,7 +63,7 @@ class Reader {
     return input_error(fmt::format("{}: expected a string, got {}", name, type_name(*value)));
   }
 
-  // One line without blanks around it.
+  // A single line without surrounding blanks.
   [[nodiscard]] Result<std::string> word(std::string_view name) const {
     ASSIGN(const auto whole, text(name));
     const auto word = trim(whole);
@@ -85,12 +85,12 @@ class Reader {
         error.message += "; this looks like a printed Python dictionary; pass the dictionary itself, or json.dumps(…) of it";
       return without_secrets_of(whole, std::move(error));
     }
-    if (json->is_null()) return Json::object();  // what json.dumps makes of a parameter that is not given
+    if (json->is_null()) return Json::object();  // json.dumps() of a parameter that is not given
     if (!json->is_object()) return input_error(fmt::format("{}: expected an object, got {}", name, type_name(*json)));
     return json;
   }
 
-  // An object or a text is the specification; so is the content of an artifact of this name.
+  // An object or a string is the specification, as is the content of an artifact of this name.
   [[nodiscard]] Result<std::string> specification(std::string_view name) const {
     if (const auto* value = find_value(name); value != nullptr && value->is_object()) return to_text(*value);
     for (const auto& path : m_given.inputs)
@@ -144,7 +144,7 @@ Result<void> read_paths(const Given& given, const Reader& reader, plan::Request&
   return {};
 }
 
-// What the step writes itself is no path for the program; what both write (metrics, UI metadata) is joined afterwards.
+// Paths that the step writes itself are not for the program; what both write (metrics, UI metadata) is merged afterwards.
 void offer_outputs(const Given& given, plan::Request& request) {
   for (const auto& target : given.targets) {
     const bool own = target.name == "results" || target.name == "report" || target.name == "job_name";
@@ -177,7 +177,7 @@ Result<void> read_values(const Reader& reader, plan::Request& request) {
   };
   for (const auto& [name, member] : words) {
     ASSIGN(auto word, reader.word(name));
-    if (!word.empty()) request.*member = std::move(word);  // else the default stays
+    if (!word.empty()) request.*member = std::move(word);  // otherwise the default is kept
   }
   return {};
 }
@@ -207,7 +207,7 @@ void read_surroundings(const Context& context, Inputs& inputs) {
     request.name_space = trim(*name_space);
 }
 
-// Takes a flag that is no input out of the others; nothing when it is not given.
+// Takes a flag that is not an input out of the flags; nullopt if it is not given.
 std::optional<std::string> take(Flags& flags, std::string_view name) {
   const auto is_it = [&](const Flag& flag) { return std::ranges::equal(flag.name, name, {}, [](char c) { return c == '_' ? '-' : c; }); };
   const auto found = std::find_if(flags.begin(), flags.end(), is_it);
@@ -217,7 +217,7 @@ std::optional<std::string> take(Flags& flags, std::string_view name) {
   return value;
 }
 
-// The executor input; none when the flags count.
+// The executor input; nullopt if the flags are used.
 Result<std::optional<Json>> read_executor_input(const std::string& value, const FileReader& read_file) {
   ASSIGN(const auto text, NamedFiles(read_file, Files::any).content("executor-input", value, longest_executor_input));
   ASSIGN(const auto whole, decoded("executor-input", text, longest_executor_input));
@@ -229,7 +229,7 @@ Result<std::optional<Json>> read_executor_input(const std::string& value, const 
   return std::optional(std::move(*json));
 }
 
-// A command line with an executor input, or its placeholder, is a component's; one with --files-in a template's.
+// A command line with an executor input, or with its placeholder, is that of a component; one with --files-in that of a template.
 Result<NamedFiles> files_of(Flags& flags, bool component, const FileReader& read_file) {
   const auto folder = take(flags, "files-in");
   if (component || !folder) return NamedFiles(read_file, component ? Files::none : Files::any);
@@ -237,7 +237,7 @@ Result<NamedFiles> files_of(Flags& flags, bool component, const FileReader& read
   return NamedFiles(read_file, Files::folder, *folder);
 }
 
-// Whose defaults count (`defaults-of`), once all that was given is known.
+// Applies the defaults of another interface (`defaults-of`), once all given values are known.
 Result<void> apply_defaults(const std::optional<std::string>& of, plan::Request& request) {
   if (!of || trim(*of).empty()) return {};
   if (trim(*of) != "train-model-job") return input_error(fmt::format("defaults-of: unknown value \"{}\"; expected train-model-job", *of));

@@ -1,4 +1,4 @@
-// All inputs of the interface, whichever way they came: flags, files, KFP executor input. Nothing here is understood yet, only read.
+// All inputs of the interface, from flags, files or KFP's executor input. They are only read here, not interpreted.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace trainstep::step {
 
-// One flag of the command line: its name without leading dashes, `-` and `_` alike. An empty name: a word that belongs to no flag.
+// One flag of the command line: its name without leading dashes; `-` and `_` are the same. Empty name: a word that belongs to no flag.
 struct Flag {
   std::string name;
   std::string value;
@@ -24,41 +24,41 @@ using Flags = std::vector<Flag>;
 // At most `limit` bytes of a file. Errors as read_file() of base/files.h.
 using FileReader = std::function<Result<std::string>(const std::string& path, std::size_t limit)>;
 
-// What the step finds around itself.
+// What the step reads from its environment.
 struct Context {
   std::map<std::string, std::string> environment;
   FileReader read_file;
 };
 
-// Where one output of the step is wanted.
+// Where an output of the step goes.
 struct OutputTarget {
   enum class Kind {
-    file,       // a path of the command line
-    parameter,  // KFP v2 output parameter: the value, in this file and in the executor output
-    artifact,   // KFP v2 artifact: file or folder, its metadata goes to the executor output
+    file,       // path on the command line
+    parameter,  // KFP v2 output parameter: the value goes to this file and to the executor output
+    artifact,   // KFP v2 artifact: file or folder; its metadata goes to the executor output
   };
   std::string name;  // "metrics", "job_name", …
   Kind kind = Kind::file;
-  std::string path;  // empty: an address that has no local path
-  std::string uri;   // artifact; a model of the command line
-  std::string type;  // artifact: schema title, "system.Metrics"; empty when unknown
+  std::string path;  // empty: an address without a local path
+  std::string uri;   // of an artifact, or of a model given on the command line
+  std::string type;  // of an artifact: schema title, "system.Metrics"; empty if unknown
 };
 
 struct Inputs {
   plan::Request request;
   std::vector<OutputTarget> targets;
-  std::string executor_output_file;  // KFP v2: where the executor output goes; empty outside KFP v2
-  bool from_executor_input = false;  // KFP v2: this is a pipeline's step
-  bool python_json = false;          // results in a file of the command line: numbers that JSON has no word for as Python writes them, not as texts
-  // Sentences, for a step whose program trains elsewhere: variables of this process that it does not get, though it would by their names.
+  std::string executor_output_file;  // KFP v2: path of the executor output; empty outside KFP v2
+  bool from_executor_input = false;  // KFP v2: this is a step of a pipeline
+  bool python_json = false;          // results in a file given on the command line: non-finite numbers as Python writes them, not as strings
+  // For a step whose program trains elsewhere: one sentence for each variable of this process that it does not get although its name matches.
   std::vector<std::string> not_passed_on;
-  std::vector<std::string> secrets;  // texts that must not stand in what the step writes about itself
+  std::vector<std::string> secrets;  // must not appear in what the step writes about itself
 };
 
-// An input or output of the interface: for help texts, and for what may be given.
+// An input or output of the interface, for help texts and to check what is given.
 struct Field {
   enum class Shape { path, specification, object, selector, text };
-  std::string_view name;  // as the pipeline spells it: "train_dataset_dir"
+  std::string_view name;  // the spelling in pipelines: "train_dataset_dir"
   Shape shape;
   std::string_view help;
 };

@@ -9,21 +9,21 @@
 namespace trainstep::step {
 namespace {
 
-// Argo 4 puts an argument beyond the kernel's limit there, and its place on the command line.
+// Argo 4 writes an argument that exceeds the kernel's limit to a file there, and puts the file's path on the command line.
 bool is_argo_argument(std::string_view path) {
   constexpr std::string_view begin = "/tmp/argo_arg_", end = ".txt";
   if (!path.starts_with(begin) || !path.ends_with(end) || path.size() <= begin.size() + end.size()) return false;
   return path.substr(begin.size(), path.size() - begin.size() - end.size()).find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// Below the folder, by its words, and where links on the way lead: what lies there is the template's.
+// Whether the path is below the folder both as written and with links resolved: files there belong to the template.
 bool lies_below(std::string_view path, const std::string& folder) {
   namespace fs = std::filesystem;
   const auto below = [](const fs::path& one, const fs::path& other) {
     const auto text = other.string();
     return one.string().starts_with(text.ends_with('/') ? text : text + "/");
   };
-  std::error_code unknown;  // what is not there leads nowhere
+  std::error_code unknown;  // a missing file resolves to nothing
   return below(fs::path(path).lexically_normal(), folder) && below(fs::weakly_canonical(path, unknown), fs::weakly_canonical(folder, unknown));
 }
 

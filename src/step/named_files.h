@@ -1,4 +1,4 @@
-// `@FILE` in a value: the content of a file. It is for a command line that somebody has typed; a value that came through a pipeline names no file.
+// `@FILE` in a value: the content of a file. Only for command lines that a person has typed; a value that came through a pipeline names no file.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,17 +13,17 @@ namespace trainstep::step {
 
 enum class Files {
   any,     // @FILE and @@
-  folder,  // @FILE below one folder, which a template's author has filled; everything else is itself
-  none,    // every value is itself
+  folder,  // @FILE below one folder, which is filled by the author of a template; all other values are literal
+  none,    // all values are literal
 };
 
 class NamedFiles {
  public:
-  // `read` must outlive this. `folder`: for Files::folder, an absolute path.
+  // `read` must outlive this object. `folder`: for Files::folder, an absolute path.
   NamedFiles(const FileReader& read, Files files, std::string folder = {});
 
-  // What the value stands for: itself, a file's content, and with Files::any without one of two @ in front. Argo's own file for a long argument is
-  // always read. Errors (input): the file cannot be read, or is larger than `limit`. `name` begins the message.
+  // The meaning of the value: the value itself, the content of a file, or with Files::any the value without the first of two @. Argo's file for a
+  // long argument is always read. Errors (input): the file cannot be read, or is larger than `limit`. `name` starts the message.
   [[nodiscard]] Result<std::string> content(std::string_view name, const std::string& value, std::size_t limit) const;
 
  private:

@@ -13,7 +13,7 @@
 namespace trainstep::step {
 namespace {
 
-constexpr std::size_t most_labels = 1000;  // of one node; each is compared with all others
+constexpr std::size_t most_labels = 1000;  // of a node; each is compared with all others
 
 bool is_label_text(std::string_view text) {
   const auto alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
@@ -21,13 +21,13 @@ bool is_label_text(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [&](char c) { return alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
 }
 
-// A wrong file's content should not fill the log.
+// The content of a wrong file should not fill the log.
 std::string shortened(std::string_view text) {
   constexpr std::size_t longest = 100;
   return text.size() <= longest ? std::string(text) : fmt::format("{}…", text.substr(0, longest));
 }
 
-// The syntax of Kubernetes' labels: an optional DNS prefix of at most 253 characters before a slash.
+// Syntax of Kubernetes labels: an optional DNS prefix of at most 253 characters before a slash.
 Result<void> check_label(std::string_view key, std::string_view value, const std::string& place) {
   const auto slash = key.find('/');
   const auto prefix = slash == std::string_view::npos ? std::string_view("a") : key.substr(0, slash);
@@ -42,7 +42,7 @@ Result<void> check_label(std::string_view key, std::string_view value, const std
   return {};
 }
 
-// One quoted or plain word; takes it off `rest`, with the blanks around it.
+// Takes a quoted or plain word off `rest`, with the blanks around it.
 Result<std::string> take_word(std::string_view& rest, std::string_view ends, const std::string& place) {
   rest = trim(rest);
   std::string word;

@@ -9,11 +9,11 @@
 
 namespace trainstep::step {
 
-// Lines (or a comma-separated list) of `key: "value"`, `key: value`, `key=value`, or a JSON object; comments (#) and an empty text are fine. The
-// result is an object label → text. Values stay as written: 1.10 is the text "1.10". Errors (input): "node_selector: line 2: …".
+// Parses lines (or a comma-separated list) of `key: "value"`, `key: value`, `key=value`, or a JSON object; comments (#) and an empty text are
+// allowed. Returns an object label → string. Values stay as written: 1.10 is the string "1.10". Errors (input): "node_selector: line 2: …".
 Result<Json> parse_node_selector(std::string_view text);
 
-// The same from an object: numbers and booleans become their text.
+// The same from an object: numbers and booleans become strings.
 Result<Json> check_node_selector(const Json& object);
 
 }  // namespace trainstep::step

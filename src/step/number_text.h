@@ -1,4 +1,4 @@
-// Numbers for people.
+// Formats numbers for people.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace trainstep::step {
 
-// Four significant digits ("0.9311", "1.2e-05"), whole numbers in full; "NaN", "∞", "−∞".
+// Four significant digits ("0.9311", "1.2e-05"), integers in full; "NaN", "∞", "−∞".
 std::string number_text(double value);
 
 }  // namespace trainstep::step

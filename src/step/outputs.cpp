@@ -31,26 +31,26 @@ const run::OutputFound* mapped_to(const run::Outcome& outcome, std::string_view 
   return found == outcome.outputs.end() ? nullptr : &*found;
 }
 
-// What the program left where a target is wanted; a file of an earlier run is not the program's.
+// What the program left for a target; a file of an earlier run does not count.
 struct OwnFile {
   bool there = false;
-  std::optional<std::string> text;  // none: it cannot be read
+  std::optional<std::string> text;  // nullopt: it cannot be read
 };
 
-// A value as the launcher reads it from a parameter's file.
+// A value as the launcher reads it from the file of a parameter.
 std::string parameter_text(const Json& value) {
   const auto written = portable(value);
   return written.is_string() ? written.get<std::string>() : to_text(written);
 }
 
-// The entries of UI metadata; none: it is something else.
+// The entries of UI metadata; nullopt: it is something else.
 std::optional<Json> ui_entries(std::string_view text) {
   const auto json = parse_json(text, "mlpipeline_ui_metadata");
   const auto* list = json && json->is_object() ? find(*json, "outputs") : nullptr;
   return list != nullptr && list->is_array() ? std::optional(*list) : std::nullopt;
 }
 
-// A value stands in results in any case; here it counts if it is of the target's sort.
+// Results always include the value; here it only counts if it has the type of the target.
 OwnFile own_value(const run::OutputFound& output, const OutputTarget& target) {
   if (target.name != "mlpipeline_ui_metadata") {
     auto text = metrics_text(output);
@@ -64,13 +64,13 @@ OwnFile own_file(const Story& story, const OutputTarget& target, const FileReade
   const auto* output = mapped_to(story.outcome, target.name);
   if (output == nullptr || output->earlier || !output->present) return {};
   if (!output->artifact) return own_value(*output, target);
-  if (spec::named_place(output->path).address && output->path != target.uri) return {};  // it says that it wrote elsewhere
+  if (spec::named_place(output->path).address && output->path != target.uri) return {};  // it names another location
   const auto text = read_file(output->path, longest_metrics_file);
   if (text) return {true, *text};
   return {text.error().kind != ErrorKind::not_found, std::nullopt};
 }
 
-// It holds no metrics (a table, say), or cannot be read: it is not ours to replace.
+// Without metrics (a table, say), or unreadable: must not be replaced.
 bool is_to_stay(const OwnFile& own, const OutputTarget& target) {
   return own.there && (!own.text || (!trim(*own.text).empty() && !result::read_metrics(*own.text, target.name)));
 }
@@ -80,7 +80,7 @@ Json merged_metrics(const OwnFile& own, Json object) {
   return object;
 }
 
-// With the program's own entries; none: what the program wrote there is to stay.
+// Includes the program's own entries; nullopt: what the program wrote there must be kept.
 std::optional<Json> merged_ui_metadata(const OwnFile& own, const Story& story, std::string_view report) {
   if (own.there && !own.text) return std::nullopt;
   Json entries;
@@ -123,7 +123,7 @@ class Renderer {
     return words ? to_python_text(value) : to_pretty_text(value);
   }
 
-  // What is written for a target; nothing when it is the program's, or not known.
+  // The content for a target; nullopt if the program wrote it, or if it is not known.
   [[nodiscard]] std::optional<Json> value_of(const OutputTarget& target) const {
     const bool artifact = target.kind != OutputTarget::Kind::parameter;
     const bool shared = target.name == "metrics" || target.name == "mlpipeline_metrics" || target.name == "mlpipeline_ui_metadata";
@@ -155,9 +155,8 @@ class Renderer {
   std::map<std::string, Json> m_parameters;
 };
 
-// Where there is no model of this run: Argo fails a step whose declared artifact is not there. Where it was delivered to its address: KFP's launcher
-// uploads what lies at the path, which of an empty folder is nothing, and complains of a path that is not there. That it cannot be made is an error
-// only for Argo.
+// If this run made no model: Argo fails a step whose declared artifact is missing. If the model was delivered to its address: KFP's launcher uploads
+// what is at the path – nothing for an empty folder – and fails if the path does not exist. Failing to create the folder is only an error for Argo.
 Result<void> make_model_folder(const Story& story) {
   for (const auto& target : story.inputs.targets) {
     std::error_code unknown;
@@ -165,13 +164,13 @@ Result<void> make_model_folder(const Story& story) {
     const bool optional = target.kind == OutputTarget::Kind::artifact;
     if (!optional && mapped_to(story.outcome, target.name) != nullptr) continue;
     auto made = make_directories(target.path);
-    if (!made && made.error().kind == ErrorKind::input) made.error().kind = ErrorKind::conflict;  // no program has done it
+    if (!made && made.error().kind == ErrorKind::input) made.error().kind = ErrorKind::conflict;  // not caused by the program
     if (!made && !optional) return made;
   }
   return {};
 }
 
-// Only the program can write a model. One that lay there before is not this training's, and metadata are none.
+// Only the program can write a model. Neither an older one at that path nor metadata alone counts.
 Result<void> check_model(const Story& story) {
   const auto* model = story.succeeded() ? mapped_to(story.outcome, "model_dir") : nullptr;
   if (model == nullptr || has_model(story.outcome)) return {};
@@ -180,7 +179,7 @@ Result<void> check_model(const Story& story) {
   return input_error(fmt::format("model_dir: the program wrote nothing to {}{}", model->path, model->present ? ", it only set metadata" : ""));
 }
 
-// A model that a launcher would not register where it is, but where none is.
+// An error if there is no model where the launcher would register one.
 Result<void> check_registered(const Story& story) {
   if (!story.succeeded()) return {};
   for (const auto& target : story.inputs.targets) {
@@ -195,10 +194,10 @@ Result<void> check_registered(const Story& story) {
   return {};
 }
 
-// Whose content are metadata, or what the log says: there may be none.
+// Its content is metadata, or comes from the log: it may be missing.
 bool is_of_metrics(const spec::Output& output) { return names_metrics(output.name) || spec::holds_metrics(output); }
 
-// What the program was to write to a path, and did not. Paths of the step have rules of their own.
+// An error for what the program should have written to a path, and did not. Paths of the step have their own rules.
 Result<void> check_written(const Story& story) {
   if (!story.succeeded() || story.plan == nullptr) return {};
   for (const auto& found : story.outcome.outputs) {
@@ -221,7 +220,7 @@ Error missing_error(const Story& story, const std::vector<std::string>& missing)
                                  known.empty() ? "no values" : join(known, ", ")));
 }
 
-// Errors after which the other outputs can be written, and tell of it.
+// Errors after which the other outputs can still be written, and can report it.
 bool can_be_told(const Error& error) { return error.kind == ErrorKind::input || error.kind == ErrorKind::conflict; }
 
 Result<void> nothing_written(Result<void> written) {
@@ -229,7 +228,7 @@ Result<void> nothing_written(Result<void> written) {
   return written;
 }
 
-// Those whose folders are where they were; the others are written nowhere. Error (conflict): of the first of them.
+// The files whose folders have not changed; the others are not written. Error (conflict): that of the first of them.
 std::pair<std::vector<FileContent>, Result<void>> at_their_places(const Story& story, std::vector<FileContent> files) {
   Result<void> first;
   std::erase_if(files, [&](const FileContent& file) {

@@ -1,4 +1,4 @@
-// Hands everything over to the pipeline, in all shapes that were asked for.
+// Writes the outputs of the step in all requested forms.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -29,13 +29,12 @@ struct Rendered {
 };
 Rendered render_outputs(const Story& story, const FileReader& read_file, std::string_view report);
 
-// Renders the report and writes it all together. After a success the path of model_dir is made as an empty folder where nothing lies. Error (input):
-// a KFP v2 output parameter that nothing gives a value to – KFP would fail the step and lose its log –; the step fails, and that is what the files
-// then say; likewise when the program wrote nothing to the model_dir that it was given, its metadata apart, or named a
-// place for its model that KFP v2 does not register, and when what it wrote cannot be
-// committed because of what it is, and (conflict) where a file's folder is another one now: that file is written nowhere. All other errors are
-// write_together()'s, nothing was written, and those of `commit`. After a success `commit` puts the program's own outputs to their places, when
-// nothing but the renames of our files is left to do.
+// Renders the report and writes all outputs together. After a success an empty folder is created at the path of model_dir if nothing is there. Error
+// (input), in which case the step fails and its files say so: a KFP v2 output parameter without a value (KFP would fail the step and lose its log);
+// the program wrote nothing but metadata to the model_dir that it was given, or gave a location for its model that KFP v2 does not register; what it
+// wrote is of a kind that cannot be committed. Error (conflict), likewise: the folder of a file has been replaced; that file is not written. For all
+// other errors, those of write_together() and of `commit`, nothing was written. After a success `commit` moves the program's own outputs to their
+// places, when only the renames of our own files remain.
 Result<void> write_outputs(const Story& story, const FileReader& read_file, const std::function<Result<void>()>& commit = {});
 
 }  // namespace trainstep::step

@@ -13,7 +13,7 @@
 namespace trainstep::step {
 namespace {
 
-// The last five name files of this machine as a rule; left out, they are told of.
+// The last five usually name files of this machine; if they are not passed on, the log says so.
 constexpr std::array<std::string_view, 16> by_default{"HTTP_PROXY",    "HTTPS_PROXY",         "NO_PROXY",         "ALL_PROXY",
                                                       "http_proxy",    "https_proxy",         "no_proxy",         "all_proxy",
                                                       "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST", "PIP_CERT",
@@ -27,7 +27,7 @@ bool is_pattern(std::string_view name) { return name.ends_with('*'); }
 
 bool matches(std::string_view pattern, std::string_view name) { return name.starts_with(pattern.substr(0, pattern.size() - 1)); }
 
-// "/etc/ca.pem", "./mlruns", "file:///home/me/mlruns", "sqlite:///mlflow.db"; but an experiment of MLflow may be called "/Shared/digits".
+// "/etc/ca.pem", "./mlruns", "file:///home/me/mlruns", "sqlite:///mlflow.db"; but an MLflow experiment may be called "/Shared/digits".
 bool names_a_file(std::string_view name, std::string_view value) {
   const auto scheme = lower(value.substr(0, value.find(':')));
   const bool place = name.find("NAME") == std::string_view::npos;

@@ -16,9 +16,9 @@ namespace {
 constexpr std::string_view opening = "{{$.inputs.parameters['";
 constexpr std::string_view closing = "']}}";
 
-// In nobody's own text: the KFP SDKs' channels.
+// Never in text that a user writes: the channels of the KFP SDKs.
 constexpr std::array<std::string_view, 3> always{"{{channel:", "{{pipelineparam:", "{{$.inputs.parameters['pipelinechannel--"};
-// Further ones that backends replace.
+// More placeholders that backends replace.
 constexpr std::array<std::string_view, 10> of_backends{"{{$.inputs.", "{{$.outputs.", "{{$.pipeline_", "{{inputs.", "{{outputs.",
                                                        "{{workflow.", "{{tasks.",     "{{steps.",      "{{item}}",  "{{item."};
 
@@ -38,7 +38,7 @@ Error unresolved(std::string_view place, std::string_view placeholder) {
   return input_error(fmt::format("{}: {} was not replaced with a value; does the pipeline set it?", place, placeholder));
 }
 
-// A reference at the front of `text`: its name; `text` becomes what follows.
+// The name of the reference at the start of `text`; removes it from `text`.
 std::optional<std::string_view> take_reference(std::string_view& text) {
   if (!text.starts_with(opening) || !text.substr(opening.size()).starts_with(channel_prefix)) return std::nullopt;
   const auto end = text.find(closing);
@@ -59,7 +59,7 @@ bool any_null(const Json& channels) {
                      [](const auto& member) { return member.key().starts_with(channel_prefix) && member.value().is_null(); });
 }
 
-// Cheap, as most values hold none.
+// A cheap test, because most values have no reference.
 bool may_refer(const Json& value) {
   if (value.is_string()) return value.get_ref<const std::string&>() == "null" || value.get_ref<const std::string&>().find("{{") != std::string::npos;
   return value.is_structured() && std::any_of(value.begin(), value.end(), may_refer);
@@ -90,7 +90,7 @@ Result<Json> resolved_text(const std::string& whole, const Json& channels, const
 
 }  // namespace
 
-// The nesting is bounded: parse_json limits it.
+// The recursion is bounded: parse_json limits the nesting.
 Result<Json> resolved(const Json& value, const Json& channels, const std::string& place) {
   if (!may_refer(value)) return value;
   if (value.is_string()) return resolved_text(value.get_ref<const std::string&>(), channels, place);

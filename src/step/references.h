@@ -1,4 +1,4 @@
-// What a pipeline writes into the inputs of a step where a value is known only when it runs. Pure.
+// References that a pipeline writes into inputs whose values are only known at run time. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,26 +10,27 @@
 
 namespace trainstep::step {
 
-// A pipeline's parameter inside a text or object of its author: the value refers to it, {{$.inputs.parameters['pipelinechannel--x']}}, and the
-// executor input carries it beside itself under this name. Launchers since 2.14 replace the references, as text; older ones may leave them
+// A parameter of the pipeline inside a string or object: the value contains the reference {{$.inputs.parameters['pipelinechannel--x']}}, and the
+// executor input has the parameter under this name. Launchers since 2.14 replace the references, as text; older ones may leave them
 // (docs/design/kfp.md, Placeholders).
 inline constexpr std::string_view channel_prefix = "pipelinechannel--";
 
-// `value` with its references replaced by `channels` (name → value; other names are let be), at any depth. A text that is one reference becomes the
-// parameter, of its own type; inside a longer text it is written as the launcher does. The text "null" is null where a channel is: launchers write it
-// so. Errors (input), named by `place` ("job_options.environment.MODE"): a reference to no channel, a null inside a longer text, another placeholder.
+// Returns `value` with its references replaced by `channels` (name → value; other names are kept), at any depth. A string that consists of one
+// reference becomes the parameter, with its type; inside a longer string it is formatted as the launcher does. The string "null" of a channel is
+// null: launchers write it like that. Errors (input), which start with `place` ("job_options.environment.MODE"): a reference to an unknown channel, a
+// null inside a longer string, another placeholder.
 Result<Json> resolved(const Json& value, const Json& channels, const std::string& place);
 
-// A specification, which has placeholders of its own: references to `channels` are replaced, as text; everything else stays.
+// For a specification, which has its own placeholders: references to `channels` are replaced, as text; everything else is kept.
 Json with_channels(const Json& specification, const Json& channels);
 
-// Whose words a text are.
+// Who wrote a text.
 enum class Author { user, pipeline };
 
-// Error (input): the text holds a placeholder that somebody should have replaced. What a user has typed may hold what looks like one of Argo's.
+// Error (input): the text has a placeholder that should have been replaced. What a user has typed may contain what looks like one of Argo's.
 Result<void> check_resolved(std::string_view text, Author author, std::string_view place);
 
-// Of a train_specification, which has placeholders of its own: only a text that is nothing else is an error.
+// For a train_specification, which has its own placeholders: only a text that consists of one placeholder is an error.
 Result<void> check_specification_resolved(std::string_view text, std::string_view place);
 
 }  // namespace trainstep::step

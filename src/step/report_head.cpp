@@ -1,4 +1,4 @@
-// The report's beginning: verdict, first failure, phases; and its end.
+// The start of the report: verdict, first failure, phases; and its footer.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ std::string_view colour(VerdictClass verdict_class) {
   return verdict_class == VerdictClass::interrupted || verdict_class == VerdictClass::cancelled ? "warn" : "bad";
 }
 
-// The bar: one rectangle for each stay in a phase, as wide as it was long.
+// One rectangle for each stay in a phase, with a width proportional to its duration.
 std::string phase_bar(const result::Timeline& timeline, Time end) {
   const auto total = static_cast<double>(std::max<Duration::rep>(timeline.total(end).count(), 1));
   std::string rectangles;
@@ -83,7 +83,7 @@ std::string headline_part(const Story& story) {
   part += fmt::format(" · {}</span></p>\n", time_text(outcome.ended));
   const bool nothing_said = outcome.verdict.message.empty() && !outcome.verdict.first_failure && !story.succeeded();
   const auto text = nothing_said ? result::describe(outcome.verdict) : outcome.verdict.message;
-  const bool told = verdict_class == VerdictClass::user && text == plain_user_failure;  // by the headline
+  const bool told = verdict_class == VerdictClass::user && text == plain_user_failure;  // already said by the headline
   if (!text.empty() && !told) part += fmt::format("<p>{}</p>\n", escaped(text));
   if (verdict_class != VerdictClass::succeeded && outcome.verdict.retry_can_help)
     part += "<p class=\"soft\">The step may succeed if it is run again.</p>\n";

@@ -1,4 +1,4 @@
-// The report's curves and final values.
+// The curves and final values of the report.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -16,14 +16,14 @@ namespace {
 constexpr std::size_t most_cards = 24;
 constexpr std::size_t most_rows = 200;
 
-// What counts is what the program wrote at its end, before the curve's last point.
+// The program's final value takes precedence over the last point of the curve.
 std::string final_value(const Story& story, const result::MetricSeries& series) {
   for (const auto& metric : story.metrics)
     if (metric.name == series.name) return number_text(metric.value);
   return series.points.empty() ? "" : number_text(series.points.back().value);
 }
 
-// A long name may break behind what joins its words.
+// Allows a long name to break after its separators.
 std::string breakable(const std::string& text) {
   std::string result;
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// The sections of the report; each is HTML, empty when there is nothing to say. Private to the module.
+// The sections of the report, as HTML; empty if there is nothing to show. Private to the module.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -21,7 +21,7 @@ std::string outputs_part(const Story& story);
 std::string parameters_part(const Story& story);
 std::string footer_part(const Story& story);
 
-// The program has written it, but the step failed before it came to its place.
+// The program wrote it, but the step failed before it was moved to its place.
 bool was_held_back(const Story& story, const run::OutputFound& output);
 // "Succeeded", "Training failed", …
 std::string_view headline(result::VerdictClass verdict_class);

@@ -1,4 +1,4 @@
-// The report's tables: replicas, what was asked, outputs, parameters.
+// The tables of the report: replicas, requested values, outputs, parameters.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ std::string ending_text(const run::MemberReport& member) {
   return member.stopped_by_us ? "stopped, " + text : text;
 }
 
-// When the replica ran, within the whole step.
+// When the replica ran, as a part of the whole step.
 std::string lane(const run::MemberReport& member, const run::Outcome& outcome) {
   if (!member.started) return {};
   const auto total = static_cast<double>(std::max<Duration::rep>((outcome.ended - outcome.started).count(), 1));
@@ -53,7 +53,7 @@ std::string quantity_text(const std::optional<plan::Sourced<plan::Quantity>>& qu
 
 using Secrets = std::vector<std::string>;
 
-// The value as a person would write it; secrets are not for reports.
+// The value as a person would write it; secrets are not shown.
 std::string value_text(std::string_view name, const Json& value, const Secrets& secrets) {
   if (sounds_secret(name)) return "<span class=\"soft\">not shown</span>";
   const auto shown = portable(redacted_json(value, secrets));
@@ -84,7 +84,7 @@ std::string replicas_part(const Story& story) {
       "<th class=\"num\">took</th><th>when</th></tr>\n";
   std::size_t shown = 0, left_out = 0;
   for (const auto& member : members) {
-    // Of a large gang: the first ones, and whoever failed.
+    // Of a large gang: the first ones, and those that failed.
     if (shown < most_replicas || (failed(member) && shown < 2 * most_replicas))
       part += replica_row(member, story.outcome), ++shown;
     else

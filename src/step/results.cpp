@@ -42,14 +42,14 @@ void put_written(std::vector<result::Metric>& metrics, const run::OutputFound& o
     for (auto& metric : *read) put(metrics, std::move(metric));
 }
 
-// A Float that the program returned by a name of its own. An Integer counts something.
+// A Float that the program returned under a name. Integers are counts.
 bool is_returned_metric(const run::OutputFound& output) {
-  constexpr std::string_view unnamed = "Output";  // as both SDKs call the one value of a Python function
+  constexpr std::string_view unnamed = "Output";  // the name that both SDKs give to the single value of a Python function
   return output.present && !output.artifact && output.value && output.floating && output.value->is_number() && output.name != unnamed &&
          !names_metrics(output.name);
 }
 
-// Text that a person or a parameter could hold: UTF-8, no control characters but line breaks and tabs.
+// Text that a person or a parameter could hold: UTF-8, no control characters but newlines and tabs.
 bool is_plain_text(std::string_view bytes) {
   return spec::is_text(bytes) &&
          std::all_of(bytes.begin(), bytes.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r'; });
@@ -57,7 +57,7 @@ bool is_plain_text(std::string_view bytes) {
 
 bool has_metrics(const run::OutputFound& output) { return output.metrics || names_metrics(output.name) || names_metrics(output.step_path); }
 
-// The program may have named another.
+// The address that the program gives takes precedence.
 std::string address_of(const run::OutputFound& output, const Inputs& inputs) {
   if (spec::named_place(output.path).address) return output.path;
   for (const auto& target : inputs.targets)

@@ -16,7 +16,7 @@
 namespace trainstep::step {
 namespace {
 
-// Variables by name. Those that refer to a Secret hold none.
+// Variables by name. Those that refer to a Secret do not contain one.
 void collect_variables(const Json& variables, std::vector<std::string>& secrets) {
   if (!variables.is_object()) return;
   for (const auto& [name, value] : variables.items())
@@ -30,7 +30,7 @@ void collect_options(const Json& options, std::vector<std::string>& secrets) {
     for (const auto& type : *replicas) collect_options(type, secrets);
 }
 
-// What the program says beside a name that sounds secret is not known from anywhere else, and the message repeats it.
+// What the program prints next to a name that sounds secret is known from nowhere else, and the message repeats it.
 void redact(result::Verdict& verdict, std::vector<std::string> secrets) {
   if (verdict.first_failure) {
     auto& [replica, code, signal, reason, lines] = *verdict.first_failure;
@@ -74,7 +74,7 @@ std::vector<std::string> secrets_of(const Inputs& inputs, const plan::Plan* plan
   for (const auto& variable : plan->environment)
     if (!variable.value.is_structured()) collect_secrets(variable.name, variable.value, secrets);
   for (const auto& [type, options] : plan->options.replicas) collect_variables(options.environment, secrets);
-  for (const auto& input : plan->binding.inputs)  // defaults, too
+  for (const auto& input : plan->binding.inputs)  // including defaults
     if (input.value) collect_secrets(input.name, *input.value, secrets);
   if (plan->options.patch.is_structured()) collect_secrets_of_containers(plan->options.patch, secrets);
   if (const auto words = plan::command_line(plan->program, plan->binding, plan::pod_placement(*plan, true)))

@@ -1,4 +1,4 @@
-// The secrets that a step knows, for what it writes about itself.
+// The secrets that a step knows, to keep them out of what it writes about itself.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,21 +12,21 @@
 
 namespace trainstep::step {
 
-// Of this process's environment, of the parameters and of the variables for the program: the texts to look for.
+// The strings to look for, from this process's environment, the parameters and the variables of the program.
 std::vector<std::string> secrets_of(const std::map<std::string, std::string>& environment, const plan::Request& request);
 
-// Those of the step's inputs and of all that its plan puts into a job: variables, parameters, given or by default, words of the command line. `plan`
-// may be null.
+// Those of the step's inputs and of everything that its plan puts into a job: variables, parameters (given or default), words of the command line.
+// `plan` may be null.
 std::vector<std::string> secrets_of(const Inputs& inputs, const plan::Plan* plan);
 
-// Whether the number is one of them: it has six characters or more.
+// Whether the number is one of them, with at least six characters.
 bool is_secret(double value, const std::vector<std::string>& secrets);
 
-// How a run ended, without them: the verdict, its last lines of a log included; the program's words also without what stands behind a name that
-// sounds secret; no metric of its log whose name or value is one, nor whole numbers of a name that sounds secret ("hf_token=55512345").
+// Removes them from how a run ended: from the verdict and its last log lines; from the program's own words also what follows a name that sounds
+// secret; from the metrics those whose name or value is a secret, and integers whose name sounds secret ("hf_token=55512345").
 void redact(run::Outcome& outcome, const std::vector<std::string>& secrets);
 
-// For somebody who starts a job in a cluster: which variables everybody who may read it can read, though they sound secret; a sentence for each.
+// For a job in a cluster: the variables that sound secret and can be read by everybody who can read the job, one sentence each.
 std::vector<std::string> secrets_in_clear(const plan::Plan& plan);
 
 }  // namespace trainstep::step

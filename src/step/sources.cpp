@@ -30,7 +30,7 @@ bool is_of_a_process(const fs::path& place) {
   return is_number(whose) && (what == "fd" || what == "task");
 }
 
-// Whether any step of the way to it, over all links, is such a place: the end of the way does not tell.
+// Whether any component of the path, with all links followed, is such a place; the result of resolving it does not tell.
 bool leads_through_a_process(const fs::path& path) {
   constexpr int most_links = 40;
   std::error_code code;
@@ -54,7 +54,7 @@ bool leads_through_a_process(const fs::path& path) {
     }
     const auto target = fs::read_symlink(next, code);
     if (code) return false;
-    way.insert(way.begin(), target.begin(), target.end());  // an absolute one begins with "/", and so anew
+    way.insert(way.begin(), target.begin(), target.end());  // an absolute target starts with "/", which restarts the walk
     ++links;
   }
   return false;

@@ -1,4 +1,4 @@
-// Whether inputs are what a program can be given: files and folders, asked before anything starts.
+// Checks before anything starts that inputs are files and folders that can be given to a program.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace trainstep::step {
 
-// Error (input): a path that leads to a descriptor of this process (/dev/stdin, what a shell makes of <(COMMAND)) or to another thing that is this
-// process's own (/proc/self/cwd), which are other things in the program; or to a FIFO, a socket or a device, which is read once at most. What is not
-// there, or may not be looked at, is no error here.
+// Error (input): a path to a descriptor of this process (/dev/stdin, or what a shell makes of <(COMMAND)) or to something else that belongs to this
+// process (/proc/self/cwd), which would be something else in the program; or to a FIFO, a socket or a device, which can be read at most once. A
+// missing or unreadable file is not an error here.
 Result<void> check_sources(const std::vector<plan::StepPath>& inputs);
 
 }  // namespace trainstep::step

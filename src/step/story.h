@@ -1,4 +1,4 @@
-// Everything that is told about a step after its end: to the pipeline, in the report, in the log's last lines.
+// Everything that is reported about a step after its end: to the pipeline, in the report, in the last lines of the log.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,11 +17,11 @@ namespace trainstep::step {
 struct Story {
   const Inputs& inputs;
   const run::Outcome& outcome;
-  const plan::Plan* plan = nullptr;           // null: the step ended before there was one
-  std::vector<job_types::Replicas> replicas;  // of the plan's kind; empty without a plan
+  const plan::Plan* plan = nullptr;           // null: the step ended before it had one
+  std::vector<job_types::Replicas> replicas;  // of the job type; empty without a plan
   std::vector<result::Metric> metrics;        // final_metrics() of results.h
-  std::string report_place;                   // where the report will lie, for the log; empty: nowhere
-  const HeldFolders* folders = nullptr;       // of the files that are written; null: they may go wherever their paths lead now
+  std::string report_place;                   // where the report will be, for the log; empty: nowhere
+  const HeldFolders* folders = nullptr;       // of the files that are written; null: not checked
 
   [[nodiscard]] bool succeeded() const { return outcome.verdict.verdict_class == result::VerdictClass::succeeded; }
 };

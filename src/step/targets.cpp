@@ -37,8 +37,8 @@ Error no_place(std::string_view name, const fs::path& place, std::string_view wh
   return input_error(fmt::format("{}: cannot write to {}: {}; choose another path", name, place.string(), why));
 }
 
-// What a right to write does not tell: a read-only file system, one that is no place for files (/proc, /sys), a quota. A file without a name is tried
-// where there are such, else one that is gone at once.
+// What permissions do not tell: a read-only file system, one that does not take files (/proc, /sys), a quota. Tries an unnamed file, or one that is
+// removed at once where those are not supported.
 Result<void> try_file(std::string_view name, const fs::path& folder) {
   if (const Fd unnamed(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600)); unnamed) return {};
   const auto trial = folder / fmt::format(".trainstep.{}.tmp", ::getpid());
@@ -48,9 +48,9 @@ Result<void> try_file(std::string_view name, const fs::path& folder) {
   return {};
 }
 
-// The path below `existing`, part by part: it is made after the training. The last part gets a name for what is not finished, too.
+// Checks each component below `existing`: the path is created after the training. The last one is also used with the suffix of unfinished files.
 Result<void> check_names(std::string_view name, const fs::path& place, const fs::path& existing) {
-  constexpr std::size_t unfinished = std::string_view(".4194304.tstep").size();  // behind it; .NAME.trainstep is shorter
+  constexpr std::size_t unfinished = std::string_view(".4194304.tstep").size();  // its suffix; .NAME.trainstep is shorter
   const auto most = ::pathconf(existing.c_str(), _PC_NAME_MAX);
   if (most > 0)
     for (const auto& part : place.lexically_relative(existing))
@@ -61,7 +61,7 @@ Result<void> check_names(std::string_view name, const fs::path& place, const fs:
   return {};
 }
 
-// The nearest folder above `place` that exists must take new entries, and all that is to be made below it must have a name that it can have.
+// The nearest existing ancestor must be writable, and all components to be created below it must be valid names.
 Result<void> check_writable(std::string_view name, const fs::path& place) {
   std::error_code ignored;
   auto folder = place.parent_path();
@@ -79,13 +79,13 @@ Result<void> check_writable(std::string_view name, const fs::path& place) {
   return try_file(name, folder);
 }
 
-// What takes the text of several outputs, one behind the other.
+// A file that takes the text of several outputs, one after the other.
 bool takes_several(const std::string& path) {
   std::error_code ignored;
   return named_descriptor(path) || fs::is_character_file(fs::status(path, ignored));
 }
 
-// Devices for characters (/dev/stdout) take a file's text, and so does a FIFO that somebody reads. No others, and none of them is a model.
+// Character devices (/dev/stdout) and FIFOs with a reader take the text of a file. Other devices do not, and none of them can be a model.
 Result<void> check_sort(const OutputTarget& target) {
   std::error_code ignored;
   const auto status = fs::status(absolute(target.path), ignored);
@@ -123,7 +123,7 @@ Result<void> check_file(std::string_view name, const std::string& path) {
   return check_writable(name, place.has_filename() ? followed(place) : place / "file");
 }
 
-// Where the links of its existing part lead; where that cannot be known – a name that is too long – the path itself.
+// The existing part of the path with its links resolved; the path itself if that fails (a name is too long).
 fs::path real(const std::string& path) {
   std::error_code unknown;
   auto place = fs::weakly_canonical(absolute(path), unknown);
@@ -131,12 +131,12 @@ fs::path real(const std::string& path) {
   return place.has_filename() ? place : place.parent_path();
 }
 
-// Whether `path` is `folder` or lies in it.
+// Whether `path` is `folder` or inside it.
 bool lies_in(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
-// An existing folder takes new entries itself, where the one around it does not.
+// An existing folder may be writable although its parent is not.
 Result<void> check_model_dir(const OutputTarget& target) {
   std::error_code ignored;
   const auto place = absolute(target.path);
@@ -145,7 +145,7 @@ Result<void> check_model_dir(const OutputTarget& target) {
   return check_writable(target.name, followed(place));
 }
 
-// A file, or a model, that another output would have to lie in.
+// A file, or a model, which another output would have to be inside.
 Result<void> check_nesting(const std::vector<OutputTarget>& targets) {
   for (const auto& outer : targets)
     for (const auto& inner : targets) {
@@ -169,10 +169,10 @@ Result<void> check_apart(const std::vector<OutputTarget>& targets) {
   return {};
 }
 
-// No file, or one of whoever has begun us, of which by now the number may be another's.
+// Not a file; or a file that our parent has open, whose descriptor number may belong to another file by now.
 bool is_descriptor(const std::string& path) { return path.starts_with("/dev/") || path.starts_with("/proc/"); }
 
-// What the step reads: its inputs, and @FILEs of its flags.
+// What the step reads: its inputs, and the @FILEs of its flags.
 Paths read_by(const Inputs& inputs, const Flags& flags) {
   Paths read;
   for (const auto& input : inputs.request.inputs) read[input.name] = input.path;
@@ -210,7 +210,7 @@ Result<void> check_targets(const std::vector<OutputTarget>& targets) {
     if (const auto [other, first] = taken.emplace(place, target.name); !first && !takes_several(place))
       return usage_error(fmt::format("{} and {}: both name {}; use a separate path for each output", other->second, target.name, target.path));
     TRY(check_sort(target));
-    if (target.name == "model_dir")  // file or folder, as the program likes
+    if (target.name == "model_dir")  // file or folder, as the program decides
       TRY(check_model_dir(target));
     else
       TRY(check_file(target.name, target.path));

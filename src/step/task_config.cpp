@@ -23,13 +23,13 @@ std::string text_of(const Json& object, std::string_view key) {
   return to_text(*member);
 }
 
-// job_options.<key>, made when it is absent; null when something else stands there, which is for plan/ to refuse.
+// job_options.<key>, created if absent; null if it is something else, which plan/ refuses.
 Json* option(Json& options, const char* key, const Json& empty) {
   if (find(options, key) == nullptr) options[key] = empty;
   return options[key].type() == empty.type() ? &options[key] : nullptr;
 }
 
-// Without what is null, at any depth: how KFP writes what nobody set. Whole numbers are such.
+// Removes nulls at any depth: KFP writes them for what is not set. Whole numbers become integers.
 Json cleaned(const Json& value) {
   if (value.is_array()) {
     auto list = Json::array();
@@ -43,14 +43,14 @@ Json cleaned(const Json& value) {
   return object;
 }
 
-// {"name": …, "key": …} and at most "optional".
+// {"name": …, "key": …} and possibly "optional".
 bool is_reference(const Json& source) {
   for (const auto& [key, value] : source.items())
     if (key != "name" && key != "key" && key != "optional") return false;
   return !text_of(source, "name").empty() && !text_of(source, "key").empty();
 }
 
-// An environment variable's valueFrom in the words of job_options.environment; Kubernetes' own where they do not say all of it.
+// An environment variable's valueFrom in the form of job_options.environment, or in that of Kubernetes where the former cannot express it.
 Json value_from(const Json& source) {
   const auto* only = source.size() == 1 && source.front().is_object() ? &source.front() : nullptr;
   const auto kind = source.empty() ? std::string() : source.begin().key();
@@ -88,7 +88,7 @@ constexpr std::array<Source, 4> sources{{{"persistentVolumeClaim", "claimName", 
                                          {"configMap", "name", "config_map"},
                                          {"hostPath", "path", "host_path"}}};
 
-// In the words of job_options.volumes; Kubernetes' own where they do not say all of it.
+// In the form of job_options.volumes, or in that of Kubernetes where the former cannot express it.
 Result<void> put_source(const Json& volume, const std::string& place, Json& mount) {
   auto own = cleaned(volume);
   own.erase("name");
@@ -146,7 +146,7 @@ Result<void> apply_mounts(const Json& mounts, const Json* volumes, Json& options
   return {};
 }
 
-// Limits first: for us, limits and requests are the same.
+// Limits take precedence: here, limits and requests are the same.
 void apply_resources(const Json& resources, plan::Request& request) {
   for (const auto* part : {find(resources, "limits"), find(resources, "requests")}) {
     if (part == nullptr || !part->is_object()) continue;
@@ -167,7 +167,7 @@ void apply_resources(const Json& resources, plan::Request& request) {
   }
 }
 
-// The member if anything is in it; an error when it is not of the type.
+// The member if it is not empty; an error if it has another type.
 Result<const Json*> part(const Json& task_config, const char* key, const Json& type) {
   const auto* member = find(task_config, key);
   if (member == nullptr || is_blank(*member)) return static_cast<const Json*>(nullptr);

@@ -1,4 +1,4 @@
-// KFP's TaskConfig: what the pipeline's author set on the task, for the pods that the step starts (KFP 2.15 and later).
+// KFP's TaskConfig: what the author of the pipeline set on the task, for the pods that the step starts (since KFP 2.15).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace trainstep::step {
 
-// Puts {affinity, tolerations, nodeSelector, env, volumes, volumeMounts, resources} (Kubernetes' own JSON; null and absent alike) into the request,
-// in the words of job_options, or as Kubernetes' own where these do not say all of it: nothing is dropped. What the step's own inputs say counts
-// more; tolerations and volumes are added to theirs. Errors (input), by their place: a part of another type or that is not known, a mount without its
-// volume, a volume whose name is empty.
+// Puts {affinity, tolerations, nodeSelector, env, volumes, volumeMounts, resources} (the JSON of Kubernetes; null means absent) into the request, as
+// job_options, or in the form of Kubernetes where job_options cannot express it: nothing is dropped. The step's own inputs take precedence;
+// tolerations and volumes are added to theirs. Errors (input), with their position: a member of another type, an unknown member, a mount without its
+// volume, a volume without a name.
 Result<void> apply_task_config(const Json& task_config, plan::Request& request);
 
 }  // namespace trainstep::step

@@ -6,8 +6,8 @@
 
 namespace trainstep::step {
 
-// A distributed training has 2 workers, one with TF no parameter servers, unless something else is given. What of them only a cluster has – the
-// object store of Kubeflow Pipelines, variables, a claim – is left to who plans it: Request::as_train_model_job.
+// A distributed training has 2 workers, and with TF no parameter servers, unless given otherwise. Defaults that need a cluster – the object store of
+// Kubeflow Pipelines, variables, a claim – are applied by the planner: Request::as_train_model_job.
 void apply_train_model_job(plan::Request& request);
 
 }  // namespace trainstep::step

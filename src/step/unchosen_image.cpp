@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view unchosen = "python:3.7";
 
-// Of Python 3.7, and what its image has besides. A blank before and behind each.
+// Of Python 3.7, and what else its image has. With a blank on both sides of each.
 constexpr std::string_view known_modules =
     " "
     "abc aifc argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb binascii binhex bisect builtins bz2 "
@@ -45,7 +45,7 @@ void add(std::vector<std::string>& modules, std::string_view module) {
   if (!module.empty() && !is_known(module) && std::ranges::find(modules, module) == modules.end()) modules.emplace_back(module);
 }
 
-// `import a.b as c, d` and `from a.b import c`; of a line that only looks so, nothing.
+// `import a.b as c, d` and `from a.b import c`; nothing for a line that only looks like one.
 void add_imports(std::vector<std::string>& modules, std::string_view line) {
   constexpr std::string_view import = "import ", from = "from ";
   line = trim(line.substr(0, line.find('#')));

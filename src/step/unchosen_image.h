@@ -1,4 +1,4 @@
-// python:3.7, which the KFP SDK 1.8 writes into a function's component when it is not told an image. Pure.
+// python:3.7, which the KFP SDK 1.8 writes into the component of a function that has no image. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace trainstep::step {
 
-// A sentence with the remedy, where a program is to run in it that imports what it does not have: neither of Python's own library nor of what the
-// program installs by itself.
+// A sentence with a remedy, if a program that is to run in it imports something that is neither in Python's standard library nor installed by the
+// program itself.
 std::optional<std::string> unchosen_image(const plan::Plan& plan);
 
 }  // namespace trainstep::step
