@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t longest_event = 600;
 
-// Each order in words; what only shows something has none.
+// Each action in words; actions that only show something have none.
 struct Words {
   const Rules& rules;
   [[nodiscard]] const std::string& name(MemberIndex member) const { return rules.members.at(member).name; }

@@ -1,4 +1,4 @@
-// What a state machine decided and why, in words: for the log's level "debug".
+// Describes what a state machine decided and why, for the log level "debug".
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace trainstep::follow {
 
-// "member_ended {"member":0,"ending":{"exit_code":1}}: stop worker-0 within 5.0 s; timer 5 in 20 s". The event as a record has it, without secrets,
-// shortened. Empty: nothing was decided; to show a line is no decision.
+// "member_ended {"member":0,"ending":{"exit_code":1}}: stop worker-0 within 5.0 s; timer 5 in 20 s". The event as in a record, without secrets,
+// shortened. Empty: nothing was decided; showing a line is not a decision.
 std::string describe_decision(const Event& event, const std::vector<Action>& actions, const Rules& rules);
 
 }  // namespace trainstep::follow

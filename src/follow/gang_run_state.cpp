@@ -13,10 +13,10 @@ namespace {
 
 using Life = MemberState::Life;
 
-// Timers below `restart` are one of a kind; restart + n belongs to member n.
+// Timers below `restart` exist once; restart + n belongs to member n.
 enum Timer : int { limit_starting, limit_running, limit_total, linger_over, heartbeat, stop_overdue, restart };
 
-// The backend has this long beyond the grace to report the ends of killed members.
+// How long after the grace the backend may take to report the ends of killed members.
 constexpr Duration stop_slack{15'000};
 
 bool alive(const MemberState& state) { return state.life == Life::starting || state.life == Life::running || state.life == Life::restarting; }
@@ -35,7 +35,7 @@ std::vector<Action> GangRunState::begin(Time at) {
 }
 
 std::vector<Action> GangRunState::handle(const Event& event) {
-  // What the backend finds as it collects the outputs is told behind the end.
+  // Messages that the backend sends while it collects the outputs are logged after the end.
   if (!m_finished || std::holds_alternative<Told>(event.what)) std::visit([&](const auto& what) { on(what, event.at); }, event.what);
   return take_actions();
 }
@@ -53,7 +53,7 @@ void GangRunState::on(const MemberStarted& started, Time at) {
   state.started = at;
   state.ending.reset();
   if (++state.attempts > 1) begin_metrics(started.member, {});
-  if (m_verdict && !state.stopping) {  // the verdict came between the order and the start
+  if (m_verdict && !state.stopping) {  // the verdict was made between the order and the start
     state.stopping = true;
     m_actions.emplace_back(StopMember{started.member, m_rules.policy.stop_grace});
     return;
@@ -94,7 +94,7 @@ void GangRunState::member_failed(MemberIndex member, Time at) {
 }
 
 bool GangRunState::may_restart(const Termination& ending) const {
-  constexpr int first_retryable_code = 128;  // as the training operator's ExitCode policy counts (docs/design/operators.md, Restarts)
+  constexpr int first_retryable_code = 128;  // as the training operator's ExitCode policy does (docs/design/operators.md, Restarts)
   const auto& policy = m_rules.policy;
   if (m_restarts >= policy.backoff_limit || policy.restart_policy == "Never") return false;
   return policy.restart_policy != "ExitCode" || ending.signal || ending.exit_code >= first_retryable_code;
@@ -125,7 +125,7 @@ void GangRunState::succeed(Time at) {
   start_timer(linger_over, m_rules.linger);
 }
 
-// Its operator does not count it either (docs/design/operators.md, Success and failure): what the job is for was done.
+// Its operator does not count it either (docs/design/operators.md, Success and failure): the job has reached its purpose.
 void GangRunState::tell_late_failure(MemberIndex member) {
   const auto failure = failure_of(member);
   warn(fmt::format("{} after the training had succeeded; ignored", describe(failure)));

@@ -1,4 +1,4 @@
-// The state machine of a gang that we start ourselves: local processes.
+// The state machine of a gang that we start ourselves, as local processes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,14 +10,15 @@
 
 namespace trainstep::follow {
 
-// Decides by these rules:
-//   success   all awaited members have succeeded; servers are stopped at once, others after Rules::linger; one that fails meanwhile is told, with its
-//             last lines, and changes nothing
-//   failure   a member fails and its restarts are used up: it is named as the first, all others are stopped, with a short grace
-//   restart   OnFailure and Always after any failure, ExitCode after a signal or a code ≥ 128; each costs one of backoff_limit, with growing pauses
-//   stop      on SIGTERM, SIGINT: all members get the signal, then the grace; a second SIGINT ends the grace
+// Rules:
+//   success   all awaited members have succeeded; servers are stopped at once, others after Rules::linger; a failure in the meantime is reported,
+//   with
+//             its last lines, and changes nothing
+//   failure   a member fails and has no restarts left: it is reported as the first, all others are stopped, with a short grace
+//   restart   OnFailure and Always after any failure, ExitCode after a signal or a code ≥ 128; each counts against backoff_limit, with growing pauses
+//   stop      on SIGTERM or SIGINT all members get the signal, then the grace; a second SIGINT ends the grace
 //   limits    starting, running, total: timeout
-// Finish comes when every member has ended.
+// Finish is returned when every member has ended.
 class GangRunState : public RunState {
  public:
   explicit GangRunState(Rules rules) : RunState(std::move(rules)) {}
@@ -34,7 +35,7 @@ class GangRunState : public RunState {
   void on(const BackendFailed& failed, Time at);
   void on(const StopRequested& request, Time at);
   void on(const TimerFired& fired, Time at);
-  template <typename Other>  // what only happens in a cluster
+  template <typename Other>  // only happens in a cluster
   void on(const Other&, Time) {}
 
   void member_failed(MemberIndex member, Time at);

@@ -1,4 +1,4 @@
-// JobRunState: what keeps the job from running, and for how long that may be.
+// JobRunState: what keeps the job from running, and how long that may last.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -12,9 +12,9 @@ namespace trainstep::follow {
 namespace {
 
 constexpr std::string_view back_off = "Back-off pulling image";
-constexpr Duration cause_unknown{900'000};  // the kubelet tries again every five minutes
+constexpr Duration cause_unknown{900'000};  // the kubelet retries every five minutes
 
-// As a word of its own: "train-1-worker-1" is not "train-1-worker-10".
+// As a whole word: "train-1-worker-1" does not match "train-1-worker-10".
 bool names(std::string_view message, std::string_view name) {
   const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.'; };
   for (auto at = message.find(name); at != std::string_view::npos; at = message.find(name, at + 1)) {
@@ -37,13 +37,13 @@ void JobRunState::look_at_pending(MemberIndex member, Time at) {
   auto& slot = m_slots[member];
   auto pending = pending_of(m_rules.members[member], *slot.pod);
   if (!pending) pending = slot.trouble.pending(m_rules.members[member], *slot.pod, at);
-  // Between two tries the kubelet only says that it waits; what it said of the try tells more.
+  // Between two attempts the kubelet only reports that it waits; its message about the attempt says more.
   const bool of_a_pull = slot.pending && (slot.pending->kind == Pending::Kind::image || slot.pending->kind == Pending::Kind::registry);
   const auto waits = pending && pending->kind == Pending::Kind::image ? pending->cause.find(back_off) : std::string::npos;
-  // Kubelets since 1.32 repeat it behind these words.
+  // Since 1.32 kubelets repeat the message after these words.
   const bool says_why = waits != std::string::npos && pending->cause.find(": ", waits) != std::string::npos;
   if (waits != std::string::npos && !says_why && of_a_pull) return;
-  // Nobody has seen why, it may be an overloaded registry: one of the next tries tells.
+  // The reason has not been seen, it may be an overloaded registry: one of the next attempts will tell.
   if (waits != std::string::npos && !says_why) pending->limit = cause_unknown;
   slot.pending = std::move(pending);
 }
@@ -64,11 +64,11 @@ PendingClock::Present JobRunState::present() const {
 void JobRunState::check_pending(Time at) {
   check_staleness();
   for (MemberIndex i = 0; i < m_slots.size(); ++i)
-    if (m_slots[i].pod && m_slots[i].trouble.any()) look_at_pending(i, at);  // what was told may be over by now
+    if (m_slots[i].pod && m_slots[i].trouble.any()) look_at_pending(i, at);  // the reported cause may be over by now
   const auto seen = m_judgement.state == job_types::Judgement::State::suspended ? PendingClock::Present{} : present();
   m_pending_clock.see(seen, at);
   const auto due = m_unreachable || m_job_rules.looks_on ? PendingClock::Due{} : m_pending_clock.next(seen, m_rules.limits, at);
-  // Our clock may jump: it has lasted too long when the timer for it says so, too.
+  // Our clock may jump: the limit is also reached when its timer fires.
   const bool timed = m_pending_check && due.pending != nullptr && *m_pending_check == at + due.left;
   const bool over = due.pending != nullptr && due.left <= Duration{} && !timed;
   if (over && !m_fresh && due.lasted > Duration{}) return look_again();
@@ -85,8 +85,8 @@ void JobRunState::check_pending(Time at) {
   start_timer(pending_over, due.left);
 }
 
-// Warnings tell why pods are missing; once all are there, they are of the past, even if a later list repeats them. So is one that names a pod which
-// is there, or was last told before a pod was made: what stands in the way still is told again at the next try.
+// Warnings explain missing pods; once all pods exist, they are outdated, even if a later list repeats them. So is a warning about a pod that exists,
+// or one last reported before a pod was created: an obstacle that persists is reported again at the next attempt.
 void JobRunState::check_staleness() {
   const bool all = std::ranges::all_of(m_slots, [](const Slot& slot) { return slot.pod != nullptr; });
   for (auto& warning : m_warnings)
@@ -101,7 +101,7 @@ void JobRunState::tell_pending(const PendingClock::Present& present) {
   const auto gravest = std::ranges::find_if(present, [](const Pending* pending) { return pending != nullptr; });
   if (gravest == present.end()) return m_pending.reset();
   const auto& now = **gravest;
-  // A pull's message goes to and fro between trying and waiting; what the scheduler misses is news, but not for the next pod again.
+  // The message of a pull alternates between pulling and waiting; what the scheduler reports is news, but not again for the next pod.
   const bool news = !m_pending || m_pending->kind != now.kind || (!now.limit && m_pending->cause != now.cause);
   m_pending = now;
   if (!news) return;
@@ -109,7 +109,7 @@ void JobRunState::tell_pending(const PendingClock::Present& present) {
   warn(limit ? fmt::format("{}; waiting up to {} for it to change", now.what(), describe(*limit)) : now.what());
 }
 
-// Most pods begin in less time, and cost no further request.
+// Most pods start in less time, and need no further request.
 void JobRunState::await_explanation(const Slot& slot) {
   constexpr Duration usual_start{20'000}, usual_scheduling{120'000}, usual_end{60'000};
   if (begins_unexplained(*slot.pod) && !std::exchange(m_events_awaited, true)) start_timer(unexplained, usual_start);
@@ -123,7 +123,7 @@ void JobRunState::ask_for_events() {
   if (m_events_awaited) m_actions.emplace_back(WatchPodEvents{});
 }
 
-// Of a node that is lost nobody confirms that its pods have ended: they stay, and their operator makes no others, until the node is removed.
+// For a lost node nobody confirms that its pods have ended: they stay, and their operator creates no others, until the node is removed.
 void JobRunState::tell_of_pods_that_go() {
   m_going_awaited = false;
   if (m_over || m_deleting || m_judgement.state == job_types::Judgement::State::suspended) return;

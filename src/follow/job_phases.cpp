@@ -38,7 +38,7 @@ void JobRunState::evaluate(Time at) {
   if (m_verdict || !m_found) return;
   if (m_over) return conclude_when_settled(at);
   if (m_judgement.state == State::succeeded || m_judgement.state == State::failed) return job_ended(at);
-  if (m_deleting) return;  // its pods go: that they are missing is no new phase, and no operator's fault
+  if (m_deleting) return;  // its pods are being deleted: that they are missing is neither a new phase nor a fault of the operator
   enter_phase(phase_now(), at);
   check_pending(at);
   if (!m_verdict) check_restarts(at);
@@ -58,7 +58,7 @@ result::Phase JobRunState::phase_now() const {
     primary_there = slot.pod != nullptr;
     primary_began = slot.began;
   }
-  // Of pods that may not be seen, the job's own word is all that is known.
+  // If the pods cannot be seen, the status of the job is all that is known.
   if (there == 0 && !m_hidden.empty() && m_judgement.state == State::running) return running;
   if (there == 0) return queued;
   const auto needed = m_job_rules.needed == 0 ? m_slots.size() : m_job_rules.needed;
@@ -66,7 +66,7 @@ result::Phase JobRunState::phase_now() const {
       m_warnings, [](const Warning& warning) { return !warning.stale && warning.pending && warning.pending->kind == Pending::Kind::quota; });
   if (there < needed && by_quota) return queued;
   if (placed >= needed) return primary_began ? running : starting;
-  // An MPI launcher is made when all workers are ready: until then its pod is not missing.
+  // The MPI launcher is created when all workers are ready: until then its pod is not missing.
   const bool only_primary_is_missing = !primary_there && placed + 1 == needed && placed > 0;
   return only_primary_is_missing ? starting : scheduling;
 }
@@ -81,7 +81,7 @@ bool JobRunState::awaited_have_succeeded() const {
   return any;
 }
 
-// Its pod is there, and was not seen to run: nothing of its log has been read.
+// Its pod exists, and was not seen running: nothing of its log has been read.
 bool JobRunState::primary_is_unseen() const {
   for (MemberIndex i = 0; i < m_members.size(); ++i)
     if (m_rules.members[i].primary && m_slots[i].pod && !m_slots[i].began) return true;
@@ -104,19 +104,19 @@ void JobRunState::start_phase_timer(result::Phase phase, Time at) {
   start_timer(limit_phase + static_cast<int>(phase), std::max(*limit - spent(phase, at), Duration{}));
 }
 
-// Before there was a job, none waited in a queue.
+// Before the job existed, it was not queued.
 Duration JobRunState::spent(result::Phase phase, Time at) const {
   const auto before = phase == result::Phase::queued && m_found ? *m_found - m_began : Duration{};
   return std::max(m_timeline.spent_in(phase, at) - before, Duration{}) + earlier(phase);
 }
 
-// What an adopted job had spent in a phase when it was found, as far as its pods tell. They may have been made anew: then it is what the present
-// ones know.
+// The time that an adopted job had spent in a phase when it was found, as far as its pods tell. If they were recreated, only the present ones are
+// known.
 Duration JobRunState::earlier(result::Phase phase) const {
   using enum result::Phase;
   if (!m_adopted) return {};
   auto made = *m_adopted;             // the first pod
-  std::optional<Time> placed, began;  // the last one that has a node; the primary's program
+  std::optional<Time> placed, began;  // the last one that has a node; the program of the primary
   for (const auto& slot : m_slots) {
     if (slot.pod && slot.pod->created) made = std::min(made, *slot.pod->created);
     if (slot.pod && slot.pod->scheduled) placed = std::max(placed.value_or(*slot.pod->scheduled), *slot.pod->scheduled);
@@ -191,7 +191,7 @@ void JobRunState::check_operator(Time at) {
 
 void JobRunState::check_restarts(Time at) {
   if (!m_restarts_are_ours || m_failures <= m_rules.policy.backoff_limit) return;
-  // These exit codes its operator takes for permanent, and ends the job by itself.
+  // Its operator treats these exit codes as permanent, and ends the job itself.
   if (const auto first = first_to_fail(); m_rules.policy.restart_policy == "ExitCode" && first) {
     const auto code = first->state->end().exit_code;
     if (code > 0 && code < 128) return;
@@ -208,7 +208,7 @@ void JobRunState::check_limits(Time at) {
       return look_again();
     }
     const auto verdict_class = capacity ? result::VerdictClass::capacity : result::VerdictClass::timeout;
-    // What would have become final by itself is the reason, even if it came late in the phase.
+    // An obstacle that would have become final is the reason, even if it appeared late in the phase.
     const bool known = m_pending && m_pending->limit && phase != "running" && phase != "total";
     decide({known ? m_pending->verdict_class : verdict_class,
             fmt::format("the limit of {} for {} ({}) was exceeded{}", describe(limit), phase == "total" ? "the whole step" : phase,
@@ -216,11 +216,11 @@ void JobRunState::check_limits(Time at) {
             std::nullopt, capacity, 0},
            at, true);
   };
-  if (m_verdict || m_over) return;  // what remains is short and has its own limit
+  if (m_verdict || m_over) return;  // the rest is short and has its own limit
   if (m_rules.limits.total && whole(at) >= *m_rules.limits.total) return passed("total", *m_rules.limits.total, false);
   const auto phase = m_timeline.current();
   if (!phase) return;
-  evaluate(at);  // what has a cause ends by its cause, which is told instead of the limit
+  evaluate(at);  // if it has a cause, the job ends because of that, and the cause is reported instead of the limit
   if (m_verdict || m_over || m_timeline.current() != phase) return;
   const auto limit = limit_of(m_rules.limits, *phase);
   if (!limit) return;

@@ -21,14 +21,14 @@ constexpr Duration beside_is_told{60'000};  // a sidecar may need a moment to no
 
 std::string attempt_name(const job_types::PodView& pod, const ContainerView& container) { return fmt::format("{}/{}", pod.uid, container.restarts); }
 
-// The container of the program. Kubelets sort by name: of several, the first may be any sidecar.
+// The container of the program. Kubelets sort by name: the first of several may be any sidecar.
 const ContainerView* program_container(const job_types::PodView& pod, const std::string& name) {
   const auto* container = pod.container(name);
   if (container != nullptr || pod.containers.empty() || (!name.empty() && pod.containers.size() > 1)) return container;
   return &pod.containers.front();
 }
 
-// It has ended, and the kubelet will start it again.
+// It has ended, and the kubelet will restart it.
 bool waits_to_restart(const ContainerView& container) { return container.state == ContainerView::State::waiting && container.last; }
 
 const job_types::ContainerStateTerminated* end_of(const ContainerView& container) {
@@ -36,7 +36,7 @@ const job_types::ContainerStateTerminated* end_of(const ContainerView& container
   return waits_to_restart(container) ? &*container.last : nullptr;
 }
 
-// Attempts that failed in this pod so far: it only grows.
+// Attempts that failed in this pod so far; never decreases.
 int failures_in(const ContainerView& container) {
   const auto* end = end_of(container);
   return container.restarts + (end != nullptr && (end->exit_code != 0 || end->signal) ? 1 : 0);
@@ -59,7 +59,7 @@ void JobRunState::on(const PodSeen& seen, Time at) {
   evaluate(at);
 }
 
-// What an adopted job's primary had run before: its limit goes on from there.
+// How long the primary of an adopted job has run before: its limit continues from there.
 void JobRunState::remember_runs(const PodSeen& seen, Time at) {
   if (!m_adopted || !m_rules.members[seen.member].primary) return;
   const auto* container = program_container(seen.pod, m_rules.members[seen.member].container);
@@ -67,7 +67,7 @@ void JobRunState::remember_runs(const PodSeen& seen, Time at) {
   const auto known = m_runs.size();
   const auto remember = [&](int attempt, std::optional<Time> from, std::optional<Time> to) {
     if (!from) return;
-    // A node's clock may be behind: nothing runs before its pod was made and has a place. What it measured itself is right.
+    // The clock of a node may be behind: nothing runs before its pod was created and scheduled. Durations that it measured itself are right.
     const auto first = std::max(seen.pod.created.value_or(*from), seen.pod.scheduled.value_or(*from));
     const auto behind = std::max(first - *from, Time::duration{});
     if (*from + behind < *m_adopted) m_runs[fmt::format("{}/{}", seen.pod.uid, attempt)] = {*from + behind, to ? std::optional(*to + behind) : to};
@@ -92,8 +92,8 @@ void JobRunState::on(const PodGone& gone, Time at) {
   evaluate(at);
 }
 
-// Times are in whole seconds: of two pods of one second, the older is the one that goes, then the one that has ended, then the one that was seen
-// first.
+// Times are in whole seconds: of two pods of the same second, the older is the one being deleted, then the one that has ended, then the one that was
+// seen first.
 bool JobRunState::is_older(const job_types::PodView& pod, const Slot& slot) {
   const auto& newest = *slot.pod;
   if (pod.created != newest.created) return pod.created < newest.created;
@@ -102,8 +102,8 @@ bool JobRunState::is_older(const job_types::PodView& pod, const Slot& slot) {
   return pod.over() && !newest.over();
 }
 
-// What was said of it is kept; what comes next is another pod's. A program that is being stopped writes on for as long as its grace, while the pod
-// that takes its place is there already (a Job's podReplacementPolicy: TerminatingOrFailed).
+// What was logged of it is kept; what follows comes from another pod. A program that is being stopped still writes during its grace, while the pod
+// that replaces it exists already (a Job's podReplacementPolicy: TerminatingOrFailed).
 void JobRunState::leave_pod(MemberIndex member, bool gone) {
   auto& slot = m_slots[member];
   slot.replaced.insert(slot.pod->uid);
@@ -146,7 +146,7 @@ void JobRunState::look_at_attempt(MemberIndex member, const ContainerView& conta
   const auto* end = end_of(container);
   if (end == nullptr && container.state != ContainerView::State::running) return;
   if (!slot.began || slot.attempt != attempt_name(*slot.pod, container)) {
-    if (slot.began) {  // started again in place
+    if (slot.began) {  // restarted in place
       if (!slot.ended && container.last) attempt_ends(member, termination_of(*slot.pod, &*container.last), container.last->finished.value_or(at));
       end_log(member, true);
       replaced(member);
@@ -177,7 +177,7 @@ void JobRunState::attempt_begins(MemberIndex member, const ContainerView& contai
   if (shown(member) || m_rules.members[member].primary) open_log(member);
 }
 
-// A pod that is first seen when it runs again, or has run again: how the attempt before ended is all that is known of it.
+// For a pod that was first seen when it was running, or had run, again: all that is known of the attempt before is how it ended.
 void JobRunState::remember_last(MemberIndex member, const ContainerView& container, Time at) {
   auto& slot = m_slots[member];
   if (container.state == ContainerView::State::waiting || !container.last) return;
@@ -198,7 +198,7 @@ void JobRunState::attempt_ends(MemberIndex member, Termination ending, Time at) 
   auto& state = m_members[member];
   const bool stopped = stopped_by_deletion(*slot.pod, ending);
   slot.ended = true;
-  if (stopped && m_judgement.state == State::suspended) {  // no end of anything
+  if (stopped && m_judgement.state == State::suspended) {  // nothing has ended
     state.life = Life::waiting;
     return end_log(member, false);
   }
@@ -213,17 +213,17 @@ void JobRunState::attempt_ends(MemberIndex member, Termination ending, Time at) 
   start_timer(waits_beside, beside_is_told);
 }
 
-// A gang dies together: after the first few, the others are only counted (failure_verdict). Its log is read for whoever may be the first.
+// A gang dies together: after the first few, the others are only counted (failure_verdict). The log is read of every member that may be the first.
 void JobRunState::tell_failure(MemberIndex member) {
   constexpr int told_one_by_one = 5;
-  if (m_verdict) return;  // it is we who end it
+  if (m_verdict) return;  // ended by us
   if (!m_over && ++m_failures_told <= told_one_by_one) say(describe(first_failure(m_rules, m_members, member)));
   if (!m_over && m_failures_told == told_one_by_one + 1) say("more replicas failed");
   const auto first = first_to_fail();
   if (first && first->member == member && m_slots[member].began) open_log(member);
 }
 
-// What counts against backoff_limit where its operator does not: not what happened to the pod from outside.
+// What counts against backoff_limit if the operator does not enforce it; not what happened to the pod from outside.
 void JobRunState::count_failures(MemberIndex member) {
   auto& slot = m_slots[member];
   const auto& pod = *slot.pod;
@@ -235,7 +235,7 @@ void JobRunState::count_failures(MemberIndex member) {
   slot.failures = std::max(slot.failures, now);
 }
 
-// A failed attempt makes room for the next: it stays known, as the job may be given up because of it.
+// A failed attempt is replaced by the next one: it is remembered, because the job may be given up because of it.
 void JobRunState::replaced(MemberIndex member) {
   auto& slot = m_slots[member];
   auto& state = m_members[member];
@@ -255,7 +255,7 @@ void JobRunState::open_log(MemberIndex member) {
   m_actions.emplace_back(FollowLog{member, slot.attempt, slot.pod->name, container == nullptr ? wanted : container->name, false});
 }
 
-// Why the program could not begin is written there.
+// It says why the program could not start.
 void JobRunState::open_init_log(MemberIndex member) {
   auto& slot = m_slots[member];
   const auto* container = failed_init_container(*slot.pod);
@@ -265,7 +265,7 @@ void JobRunState::open_init_log(MemberIndex member) {
   m_actions.emplace_back(FollowLog{member, slot.attempt, slot.pod->name, container->name, false});
 }
 
-// A pod was lost between its delivery and its end: what it has printed is the training's, and what the one after it prints is not.
+// A pod was lost between its delivery and its end: its output is that of the training, the output of the pod after it is not.
 void JobRunState::go_back_to_metrics(MemberIndex member) {
   const auto resumed = resume_metrics();
   if (resumed == Resumed::well) return;
@@ -278,7 +278,7 @@ void JobRunState::go_back_to_metrics(MemberIndex member) {
   warn(fmt::format("{}: the training finished in an attempt whose metrics are unknown; they may be missing", m_rules.members[member].name));
 }
 
-// Of an attempt that nobody followed, in a container that has been started again since.
+// The log of an attempt that nobody followed, in a container that has been restarted since.
 void JobRunState::open_previous_log(MemberIndex member) {
   const auto& slot = m_slots[member];
   const auto* container = slot.pod ? program_container(*slot.pod, m_rules.members[member].container) : nullptr;
@@ -299,7 +299,7 @@ void JobRunState::end_log_of(MemberIndex member, const std::string& attempt, boo
   m_actions.emplace_back(EndLog{member, attempt, restarted, gone});
 }
 
-// Programs that have ended in pods that have not: what the pods wait for.
+// Programs that have ended in pods that have not: names what the pods wait for.
 std::string JobRunState::goes_on_beside() const {
   for (MemberIndex i = 0; i < m_slots.size(); ++i) {
     if (!m_slots[i].ended || !m_slots[i].pod || m_slots[i].pod->over() || m_slots[i].pod->deleting) continue;
@@ -312,7 +312,7 @@ std::string JobRunState::goes_on_beside() const {
   return {};
 }
 
-// Programs that have ended well in pods that have not: a container that somebody put beside one fails its pod, too.
+// Programs that have succeeded in pods that have not: a container that was added next to one fails its pod as well.
 std::string JobRunState::failed_beside() const {
   for (MemberIndex i = 0; i < m_slots.size(); ++i) {
     if (!m_slots[i].pod || m_members[i].life != Life::succeeded) continue;

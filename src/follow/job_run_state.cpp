@@ -46,7 +46,7 @@ void JobRunState::on(const JobFound& found, Time at) {
   start_phase_timer(result::Phase::queued, at);
 }
 
-// What is seen of the job is its own status alone.
+// Only the status of the job itself can be seen.
 void JobRunState::on(const PodsHidden& hidden, Time at) {
   if (std::exchange(m_hidden, hidden.reason).empty())
     warn(fmt::format("no permission to list its pods ({}): their status and logs may be missing here", hidden.reason));
@@ -55,13 +55,13 @@ void JobRunState::on(const PodsHidden& hidden, Time at) {
 
 void JobRunState::on(const JobSeen& seen, Time at) {
   const bool final = seen.judgement.state == State::succeeded || seen.judgement.state == State::failed;
-  if (m_over && m_gave_up && final && !m_verdict) {  // its operator gives it up as well: nothing is left to be stopped
+  if (m_over && m_gave_up && final && !m_verdict) {  // its operator gives it up as well: nothing has to be stopped
     m_gave_up = false;
     m_judgement = seen.judgement;
     return conclude_when_settled(at);
   }
   if (m_over && seen.judgement.state == State::succeeded && m_judgement.reason == job_types::uncounted) m_judgement = seen.judgement;
-  if (m_over) return;  // the first final word counts
+  if (m_over) return;  // the first final status counts
   if (seen.judgement.reason == being_deleted && !m_verdict) going(seen.judgement.message);
   const bool was_suspended = m_judgement.state == State::suspended;
   m_judgement = seen.judgement;
@@ -70,7 +70,7 @@ void JobRunState::on(const JobSeen& seen, Time at) {
   evaluate(at);
 }
 
-// Its pods may end well while it goes, and its status may tell.
+// Its pods may succeed while it is being deleted, and its status may say so.
 void JobRunState::going(const std::string& finalizers) {
   const auto before = std::exchange(m_finalizers, finalizers);
   const bool first = !std::exchange(m_deleting, true);
@@ -88,7 +88,7 @@ void JobRunState::deleted(Time at, const std::string& more, bool remove) {
          at, remove);
 }
 
-// Whoever has deleted it in the background has its pods run on until its finalizers are gone; our own DELETE takes them first.
+// After a background deletion by somebody else its pods run until its finalizers are gone; our own DELETE removes them first.
 void JobRunState::check_deletion(Time at) {
   if (m_verdict || m_over) return;
   m_deletion_is_due = !m_fresh;
@@ -100,7 +100,7 @@ void JobRunState::check_deletion(Time at) {
           runs_on);
 }
 
-// All pods are deleted and will be made anew: neither their ends nor what happened to them before mean anything.
+// All pods are deleted and will be recreated: neither their ends nor what happened to them before count.
 void JobRunState::suspended() {
   say("suspended: waiting in its queue, or to be resumed");
   for (MemberIndex i = 0; i < m_slots.size(); ++i) {
@@ -160,16 +160,16 @@ void JobRunState::on(const StopRequested& request, Time at) {
   m_hurried = true;
   if (m_last_lines) return finish();
   if (m_verdict) {
-    if (m_keeping) return;  // its deadline is under way, for some seconds of the grace; without it nobody would end the job
-    // Argo sends SIGTERM again and again, which is no sign of impatience.
+    if (m_keeping) return;  // its deadline is being written, which takes some seconds of the grace; without it the job would have no end
+    // Argo sends SIGTERM repeatedly, which is not a sign of impatience.
     if (request.signal == SIGINT || m_job_rules.at_shell) end_now();
     return;
   }
   if (m_over) return conclude_now(at);
-  // An eviction was read from the API server after the signal, whatever other requests have met; in doubt it is a cancel.
+  // An eviction was read from the API server after the signal, whatever happened to other requests; in doubt it is a cancel.
   const bool keep = m_eviction && request.signal == SIGTERM && m_job_rules.on_eviction != "delete" &&
                     (m_eviction->retry_follows || m_job_rules.on_eviction == "keep");
-  if (keep && m_deleting)  // a deadline is nothing to a job that goes, and its finalizers may hold it for ever
+  if (keep && m_deleting)  // a deadline has no effect on a job that is being deleted, and its finalizers may hold it for ever
     return decide({result::VerdictClass::interrupted,
                    m_eviction->what + "; the job is being deleted by another client, so it cannot be left to the next attempt", std::nullopt, true,
                    request.signal},
@@ -186,7 +186,7 @@ void JobRunState::on(const JobKept&, Time /*at*/) {
   if (m_keeping) finish();
 }
 
-// Whoever comes to the job, is told to end, or judges, while another attempt follows it, was lost, and its process has lived on.
+// If another attempt follows the job, this one – starting, told to stop, or about to judge – was lost, and its process survived.
 void JobRunState::on(const JobFollowed&, Time /*at*/) {
   if (m_finished || (m_verdict && !m_removing) || m_last_lines) return;
   const auto signal = m_verdict ? m_verdict->signal : 0;
@@ -198,7 +198,7 @@ void JobRunState::on(const JobFollowed&, Time /*at*/) {
   finish();
 }
 
-// It has done its work between the decision and the DELETE: that counts, and it is looked at as any job that has ended.
+// It finished between the decision and the DELETE: that counts, and it is handled like any job that has ended.
 void JobRunState::on(const JobSpared& spared, Time at) {
   if (!m_verdict || m_last_lines) return;
   warn(fmt::format("the job succeeded anyway, ignoring this: {}", m_verdict->message));
@@ -228,12 +228,12 @@ void JobRunState::on(const ServerTrouble& trouble, Time at) {
   const bool was_unreachable = std::exchange(m_unreachable, !trouble.reason.empty());
   if (m_unreachable) {
     warn(fmt::format("{}; {}trying again", trouble.reason, m_found && !m_verdict ? "the job keeps running, " : ""));
-    if (std::exchange(m_limit_is_due, false)) check_limits(at);  // the user's limits count all the same
+    if (std::exchange(m_limit_is_due, false)) check_limits(at);  // the user's limits count anyway
     return;
   }
   say("the API server answers again");
   if (!was_unreachable || m_verdict || m_over || !m_found) return;
-  // Nothing that was not seen meanwhile is held against anybody.
+  // Nothing that could not be seen in the meantime counts.
   m_pending_clock.restart(at);
   m_pending_check.reset();
   start_operator_timer();
@@ -270,7 +270,7 @@ void JobRunState::on(const TimerFired& fired, Time at) {
       m_ends_awaited = false;
       if ((m_judgement.state == State::failed ? !first_to_fail() : primary_is_unseen() || success_is_unproved()) &&
           !std::exchange(m_listed_twice, true)) {
-        m_listed = false;  // as it was then, perhaps by a server that is behind, and the watch is silent
+        m_listed = false;  // its former state, perhaps from a server that is behind, and the watch is silent
         return look_again();
       }
       conclude_when_settled(at);

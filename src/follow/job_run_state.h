@@ -1,4 +1,4 @@
-// The state machine of a job in a cluster: an operator runs it; we look on, tell, judge, and end it when it must end.
+// The state machine of a job in a cluster. An operator runs the job; this follows it, reports, judges, and ends it when necessary.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,39 +17,38 @@
 namespace trainstep::follow {
 
 struct JobRules {
-  std::string job;                      // "pytorchjobs/train-1", for messages
-  bool restarts_are_ours = false;       // v1 operators keep no limit (docs/design/operators.md, Limits): we count, unless JobFound knows better
-  std::size_t needed = 0;               // so many replicas must have a place for the job to run; 0: all
+  std::string job;  // "pytorchjobs/train-1", for messages
+  // v1 operators do not enforce the limit (docs/design/operators.md, Limits): failures are counted here, unless JobFound says otherwise.
+  bool restarts_are_ours = false;
+  std::size_t needed = 0;               // this many replicas must be scheduled for the job to run; 0: all
   std::string on_eviction = "default";  // job_options.on_eviction
   std::string run{};                    // its id, for messages
-  bool never_removed = false;           // job_options.cleanup: never – but by a cancel
-  bool at_shell = false;                // somebody waits for us there, and a second signal is impatience
-  Duration operator_absent{600'000};  // no status, no pods, no event for so long: no controller picks such jobs up; operators restart within minutes
-  Duration settle{5'000};             // how long the pods' own end may come later than the job's
-  Duration log_end{300'000};          // how long the rest of the logs may take after the job's end
-  bool looks_on = false;              // the job is somebody else's (attach): no limits, no patience, and nothing is ever done to it
-  Duration deletion{600'000};         // how long a job that somebody else deletes may take to go
+  bool never_removed = false;           // job_options.cleanup: never – except on a cancel
+  bool at_shell = false;                // a person waits at a terminal, and a second signal means impatience
+  // No status, no pods and no event for this long: no controller handles such jobs; operators restart within minutes.
+  Duration operator_absent{600'000};
+  Duration settle{5'000};      // how much later than the job the pods may end
+  Duration log_end{300'000};   // how long the rest of the logs may take after the end of the job
+  bool looks_on = false;       // the job belongs to somebody else (attach): no limits apply, and it is never changed
+  Duration deletion{600'000};  // how long the deletion of a job by somebody else may take
 };
 
-// Decides by these rules:
-//   the job's own status, as its kind judges it, is the only thing that makes a success or a failure; a pod's end never is – but where the status
-//   says both, the exit codes of the awaited members decide, and without them the end is unknown (system); nor is it a success if it counts no pod
-//   that succeeded, and none of the primary was ever seen (system)
-//   limits: each phase has its own clock, which counts all time in it, also that before an earlier attempt's job was adopted; passing queued or
-//   scheduling is a lack of capacity, all others are time-outs
-//   pending: follow/pending.h; operator absent: system; neither while the API server cannot be reached
-//   before a job is ended because of what is known of it, it is looked at again: a watch may be silent without anybody's knowing
-//   a job that is gone before its end was seen: unknown (system); so is one that somebody deletes and that its finalizers hold for long, of which no
-//   pod is left running
-//   cancel: RemoveJob before anything else; eviction with a next attempt that may come: the job is left to it, for a while (interrupted)
-//   any other removal: a job that another attempt of the step has taken up is left to it (interrupted)
-//   a second SIGINT, and at a shell any second signal, ends the removal, too: the words say what is known; it does not end the keeping
-//   nothing is said of a job that is not known: what became of it is told by who has seen it
-//   looking on: no order but those for logs and events is ever given, whatever happens
-//   programs that are ended, but not by a cancel, are heard to the end of their grace
-//   after the job's end a stop, a cancel or a lost server only ends the waiting for logs: the verdict is the job's
-// The code: job_follower.cpp what happens, job_pods.cpp pods and logs, job_pending.cpp what keeps them from running, job_phases.cpp phases and
-// limits, job_verdict.cpp the end.
+// Rules:
+//   Only the job's own status, as its job type judges it, makes a success or a failure; the end of a pod never does. But if the status says both, the
+//   exit codes of the awaited members decide, and without them the end is unknown (system). A success that counts no succeeded pod is none either, if
+//   no pod of the primary was ever seen (system).
+//   Limits: each phase has its own clock, which counts all time in it, including that before an earlier attempt's job was adopted. Exceeding queued
+//   or scheduling is a lack of capacity, all others are timeouts. Pending: follow/pending.h. No operator: system. Neither while the API server cannot
+//   be reached. Before a job is ended because of its known state, it is read again: a watch may be silent without being noticed. A job that
+//   disappears before its end was seen: unknown (system); so is one that somebody deletes and whose finalizers hold it for long without a running
+//   pod. Cancel: RemoveJob before anything else. Eviction when another attempt may follow: the job is left to it, for a while (interrupted). Any
+//   other removal: a job that another attempt of the step has adopted is left to it (interrupted). A second SIGINT, and at a terminal any second
+//   signal, also ends the removal: the message says what is known. It does not end the keeping. Nothing is said about a job that is not known:
+//   whoever has seen it reports what became of it. Attached: no actions but those for logs and events, whatever happens. The output of programs that
+//   are ended, except by a cancel, is read to the end of their grace. After the end of the job a stop, a cancel or a lost server only ends the
+//   waiting for logs: the verdict is that of the job.
+// The sources: job_run_state.cpp events, job_pods.cpp pods and logs, job_pending.cpp what keeps them from running, job_phases.cpp phases and limits,
+// job_verdict.cpp the end.
 class JobRunState : public RunState {
  public:
   JobRunState(Rules rules, JobRules job_rules);
@@ -74,28 +73,29 @@ class JobRunState : public RunState {
     pods_go
   };
 
-  // What is known of a member beyond MemberState: its pods.
+  // The pods of a member, in addition to MemberState.
   struct Slot {
     std::unique_ptr<job_types::PodView> pod;  // the newest; null: there is none
-    std::string attempt;                      // of the newest pod: whose log it is, "UID/RESTARTS"; empty: none has begun
+    std::string attempt;                      // of the newest pod: identifies its log, "UID/RESTARTS"; empty: none has started
     bool began = false;                       // the program has, in this pod
-    bool ended = false;                       // the end of `attempt`, or of a pod in which none began, has been seen
-    int failures = 0;                         // of this pod's attempts
+    bool ended = false;                       // the end of `attempt`, or of a pod without an attempt, has been seen
+    int failures = 0;                         // of the attempts of this pod
     std::optional<Pending> pending;           // why the pod does not run
-    PodTrouble trouble;                       // the same, as its events tell it
-    bool going_told = false;                  // that the pod is deleted, and does not end
-    std::set<std::string> replaced;           // uids of pods that a newer one has taken the place of
-    std::map<std::string, std::string> left;  // by the pod's uid: attempts in pods that go, while a newer one is there; their logs are read on
+    PodTrouble trouble;                       // the same, from its events
+    bool going_told = false;                  // the pod is deleted, and does not end
+    std::set<std::string> replaced;           // uids of pods that were replaced by a newer one
+    // By the uid of the pod: attempts in pods that are being deleted, while a newer one exists; their logs are still read.
+    std::map<std::string, std::string> left;
     std::string earlier_attempt;
-    std::optional<MemberState> earlier;  // the last attempt that failed and was replaced by a newer one
+    std::optional<MemberState> earlier;  // the last attempt that failed and was replaced
   };
   struct Log {
     bool ending = false;    // EndLog was ordered
-    bool complete = false;  // and answered
+    bool complete = false;  // and confirmed
     bool whole = false;     // and nothing of it is missing
     bool metrics = false;   // they are read from it
   };
-  // Who is to be named as the first that failed: a member's current or earlier attempt.
+  // The member to report as the first that failed: its current or an earlier attempt.
   struct Culprit {
     MemberIndex member;
     const MemberState* state;
@@ -122,7 +122,7 @@ class JobRunState : public RunState {
   void on(const JobFollowed&, Time at);
   void on(const JobSpared& spared, Time at);
   void on(const TimerFired& fired, Time at);
-  template <typename Other>  // what only happens to a gang of ours
+  template <typename Other>  // only happens to a gang
   void on(const Other&, Time) {}
   void suspended();
   void going(const std::string& finalizers);
@@ -157,7 +157,7 @@ class JobRunState : public RunState {
   [[nodiscard]] std::string goes_on_beside() const;
   [[nodiscard]] std::string failed_beside() const;
 
-  // what it all means
+  // evaluation
   void evaluate(Time at);
   void enter_phase(result::Phase phase, Time at);
   [[nodiscard]] result::Phase phase_now() const;
@@ -214,42 +214,42 @@ class JobRunState : public RunState {
   struct Warning {
     WarningSeen seen;
     std::optional<Pending> pending;
-    bool stale = false;  // all pods have been there since
+    bool stale = false;  // all pods have existed since then
   };
   std::vector<Warning> m_warnings;
   PendingClock m_pending_clock;
-  std::optional<Pending> m_pending;     // the gravest, as it was told last
-  std::optional<Time> m_pending_check;  // when the timer for it fires
+  std::optional<Pending> m_pending;     // the most serious one, as it was reported last
+  std::optional<Time> m_pending_check;  // when its timer fires
   std::optional<Time> m_found;
-  // Of a job that was adopted, by the cluster's clock: when it was made and when it was found, and from when to when its primary's attempts ran.
+  // Of an adopted job, by the cluster's clock: when it was created and found, and from when to when the attempts of its primary ran.
   std::optional<Time> m_created, m_adopted;
   std::map<std::string, std::pair<Time, std::optional<Time>>> m_runs;
-  bool m_primary_seen = false;   // a pod of it was
-  bool m_unheeded_told = false;  // that nobody cares for it yet
-  bool m_listed = false;         // the pods, after the job's end
+  bool m_primary_seen = false;   // a pod of it was seen
+  bool m_unheeded_told = false;  // reported that no controller handles it
+  bool m_listed = false;         // waiting for the pods, after the end of the job
   bool m_looking = false;        // LookAgain was ordered
-  bool m_listed_twice = false;   // … because no pod that was listed after the job's end shows how it ended
-  bool m_fresh = false;          // everything has just been looked at
-  // Their timers run; no others are needed.
+  bool m_listed_twice = false;   // … because no pod that was listed after the end of the job shows how it ended
+  bool m_fresh = false;          // everything was just read again
+  // Their timers are running; one of each is enough.
   bool m_events_awaited = false, m_schedulers_awaited = false, m_going_awaited = false;
-  // To be checked when that is so.
+  // To be checked when that is done.
   bool m_operator_is_due = false, m_limit_is_due = false, m_deletion_is_due = false;
-  bool m_deleting = false;   // somebody else deletes the job
+  bool m_deleting = false;   // somebody else is deleting the job
   std::string m_finalizers;  // that hold it
   std::optional<EvictionSeen> m_eviction;
   bool m_restarts_are_ours = false;
-  std::string m_hidden;          // why the pods may not be seen; empty: they may
-  bool m_unreachable = false;    // the API server: what is known may be old
-  bool m_over = false;           // the job's own status is final, or we have given it up
-  bool m_gave_up = false;        // it has failed more often than it may: it goes on until it is deleted
-  bool m_ends_awaited = true;    // the pods' own ends may come after the job's
-  bool m_grace_awaited = false;  // … of a pod that is taken away, for its grace
+  std::string m_hidden;          // why the pods cannot be seen; empty: they can
+  bool m_unreachable = false;    // the API server: what is known may be outdated
+  bool m_over = false;           // the status of the job is final, or we have given it up
+  bool m_gave_up = false;        // it has failed more often than allowed: it continues until it is deleted
+  bool m_ends_awaited = true;    // the pods may end after the job
+  bool m_grace_awaited = false;  // … of a pod that is being taken away, for its grace
   bool m_logs_awaited = true;
-  bool m_hurried = false;     // a signal or a cancel has come, perhaps after the verdict
+  bool m_hurried = false;     // a signal or a cancel was received, perhaps after the verdict
   bool m_removing = false;    // RemoveJob was ordered
   bool m_keeping = false;     // KeepJob was ordered
-  bool m_last_lines = false;  // the job is deleted, and the logs of its pods are read on while they take their grace
-  int m_failures = 0;         // of attempts, that count against backoff_limit
+  bool m_last_lines = false;  // the job is deleted, and the logs of its pods are read during their grace
+  int m_failures = 0;         // of attempts that count against backoff_limit
   int m_failures_told = 0;
 };
 

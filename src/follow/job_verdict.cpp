@@ -1,4 +1,4 @@
-// JobRunState: the end, and what it is made of.
+// JobRunState: the end of the job, and its verdict.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -26,11 +26,11 @@ bool mentions(const job_types::Judgement& judgement, std::string_view words) {
   return judgement.reason.find(words) != std::string::npos || judgement.message.find(words) != std::string::npos;
 }
 
-// The v1 operator's words when programs have been started again too often; a Job's ("Job has reached …") count deleted pods as well.
+// The message of the v1 operator when programs were restarted too often; that of a Job ("Job has reached …") also counts deleted pods.
 bool by_restarts(const job_types::Judgement& judgement) { return mentions(judgement, "because it has reached the specified backoff limit"); }
 
-// Within one second, which is as exact as the kubelet tells: out of memory, disruption and a program that never began make others fail, not the other
-// way round; who is ended by SIGTERM follows somebody.
+// Within one second, the precision of the kubelet: out of memory, disruption and a program that could not start make others fail, not the other way
+// round; a member ended by SIGTERM followed another one.
 std::pair<std::chrono::time_point<std::chrono::system_clock, std::chrono::seconds>, int> rank(const MemberState& state) {
   const auto ending = state.end();
   const bool cause = ending.reason.starts_with("OOMKilled") || ending.disrupted || class_without_program(ending);
@@ -38,7 +38,7 @@ std::pair<std::chrono::time_point<std::chrono::system_clock, std::chrono::second
   return {std::chrono::floor<std::chrono::seconds>(state.ended.value_or(Time{})), follows ? 2 : cause ? 0 : 1};
 }
 
-// We are to end ourselves, maybe within milliseconds.
+// We have to end ourselves, maybe within milliseconds.
 bool hurried(const result::Verdict& verdict) { return verdict.verdict_class == VerdictClass::cancelled || verdict.signal != 0; }
 
 }  // namespace
@@ -50,7 +50,7 @@ void JobRunState::job_ended(Time at) {
   look_again();
 }
 
-// The watches of job and pods are two: only pods that were listed after the job's own word tell all about its end.
+// The job and the pods are watched separately: only pods that were listed after the job's final status show everything about its end.
 void JobRunState::on(const PodsListed&, Time at) {
   if (m_verdict) return;
   if (!m_over) return looked(at);
@@ -63,7 +63,7 @@ void JobRunState::on(const PodsListed&, Time at) {
   conclude_when_settled(at);
 }
 
-// Nobody has time for the rest of the logs.
+// There is no time for the rest of the logs.
 void JobRunState::conclude_now(Time at) {
   if (m_listed) warn_of_logs_without_end();
   m_ends_awaited = m_logs_awaited = false;
@@ -87,7 +87,7 @@ void JobRunState::conclude_when_settled(Time at) {
   decide(std::move(verdict), at, m_gave_up);
 }
 
-// The log of each of its attempts, from the first line to the last, for its metrics.
+// The logs of all its attempts, from the first line to the last, for the metrics.
 bool JobRunState::primary_was_read() const {
   for (MemberIndex i = 0; i < m_members.size(); ++i) {
     if (!m_rules.members[i].primary) continue;
@@ -98,7 +98,7 @@ bool JobRunState::primary_was_read() const {
   return true;
 }
 
-// As of a job that was found again after its pods were removed: that it has metrics cannot be seen.
+// For example of a job that was found after its pods were removed: its metrics cannot be read.
 void JobRunState::warn_of_missing_log() {
   if (!m_hidden.empty()) return;
   for (MemberIndex i = 0; i < m_members.size(); ++i)
@@ -106,7 +106,7 @@ void JobRunState::warn_of_missing_log() {
       warn(fmt::format("{}: its pods are gone: cannot read its log and the metrics in it", m_rules.members[i].name));
 }
 
-// A status that says both is no word at all: then the exit codes of those who are awaited are what is known.
+// A status that says both is worth nothing: the exit codes of the awaited members are what is known.
 result::Verdict JobRunState::end_verdict() {
   const result::Verdict success{VerdictClass::succeeded, "", std::nullopt, false, 0};
   if (m_judgement.state != State::succeeded) return failure_verdict();
@@ -123,7 +123,7 @@ result::Verdict JobRunState::end_verdict() {
   return failed ? failure_verdict() : unexplained_failure();
 }
 
-// As of a job that is to make no pod (completions: 0).
+// For example of a job that creates no pod (completions: 0).
 bool JobRunState::success_is_unproved() const {
   return m_judgement.state == State::succeeded && m_judgement.reason == job_types::uncounted && !m_primary_seen;
 }
@@ -137,8 +137,8 @@ bool JobRunState::ends_may_come() const {
   if (!m_ends_awaited) return false;
   const bool failed = m_judgement.state == State::failed;
   if (failed && first_to_fail()) return false;
-  if (success_is_unproved()) return true;  // who has listed them may be behind
-  // All pods that there are have been listed: of those that are gone nothing more will be heard.
+  if (success_is_unproved()) return true;  // the server that listed them may be behind
+  // All existing pods have been listed: nothing more will be known of the missing ones.
   for (MemberIndex i = 0; i < m_members.size(); ++i)
     if (m_slots[i].pod && !end_is_known(i) && (failed || m_rules.members[i].awaited || m_rules.members[i].primary)) return true;
   return false;
@@ -157,7 +157,7 @@ void JobRunState::warn_of_logs_without_end() {
   for (const auto member : logs_without_end()) warn(fmt::format("{}: the end of its log could not be read in time", m_rules.members[member].name));
 }
 
-// The job has ended: what those that still run (servers, workers after the master) have written by now is all.
+// The job has ended: what members that still run (servers, workers after the master) have written by now is all.
 void JobRunState::end_all_logs() {
   for (MemberIndex i = 0; i < m_members.size(); ++i) {
     for (const auto& [uid, attempt] : m_slots[i].left) end_log_of(i, attempt, false, false);
@@ -178,22 +178,22 @@ std::optional<JobRunState::Culprit> JobRunState::first_to_fail() const {
   const auto earlier = [](const MemberState& a, const MemberState& b) { return rank(a) < rank(b); };
   const auto in_life = [&](Life life) { return [&, life](MemberIndex i) { return m_members[i].life == life ? &m_members[i] : nullptr; }; };
   if (auto failed = find(in_life(Life::failed), earlier)) return failed;
-  // All that failed were started again: the last failure is the one that was too much.
+  // All that failed were restarted: the last failure is the one that exceeded the limit.
   const auto replaced = [&](MemberIndex i) { return m_slots[i].earlier ? &*m_slots[i].earlier : nullptr; };
   if (auto last = find(replaced, [](const MemberState& a, const MemberState& b) { return a.ended > b.ended; })) return last;
-  // Pods that somebody deleted, if their end was seen and the operator does not speak of failures before.
+  // Pods that somebody deleted, if their end was seen and the operator does not report earlier failures.
   if (by_restarts(m_judgement)) return std::nullopt;
   return find([&](MemberIndex i) { return m_members[i].life == Life::stopped && !m_members[i].end().vanished ? &m_members[i] : nullptr; }, earlier);
 }
 
-// Operators call a job failed whose pod is drained, preempted or lost, while that pod still takes its grace.
+// Operators mark a job as failed when its pod is drained, preempted or lost, while that pod is still in its grace period.
 std::optional<MemberIndex> JobRunState::taken() const {
   for (MemberIndex i = 0; i < m_slots.size(); ++i)
     if (m_slots[i].pod && m_slots[i].pod->disrupted() && m_members[i].life != Life::succeeded) return i;
   return std::nullopt;
 }
 
-// It may save its work, and tell so: half a minute is what Kubernetes gives it by default.
+// It may save its work, and report that: Kubernetes gives it half a minute by default.
 bool JobRunState::await_taken() {
   constexpr Duration usual_grace{45'000};
   const auto who = taken();
@@ -212,8 +212,8 @@ std::optional<result::Verdict> JobRunState::taken_verdict() const {
   return result::Verdict{VerdictClass::capacity, std::string(taken_away), failure_of(m_rules, m_members, *who, state), true, 0};
 }
 
-// None of the pods shows a failure: those that failed stay (unless somebody deletes them, or their node is lost), so it may have been anything, if
-// the job itself does not say that it was the program.
+// No pod shows a failure: failed pods are kept (unless somebody deletes them, or their node is lost), so it may have been anything, unless the job's
+// status blames the program.
 result::Verdict JobRunState::unexplained_failure() const {
   const auto& [state, reason, message] = m_judgement;
   const auto because = reason.empty() ? message : message.empty() ? reason : fmt::format("{}: {}", reason, message);
@@ -250,7 +250,7 @@ result::Verdict JobRunState::failure_verdict() const {
                                                    : "the training program could not be started";
     verdict.retry_can_help = *known == VerdictClass::system;
   }
-  const bool stopped = first->state->end().told == VerdictClass::cancelled;  // its agent was, before there was a program
+  const bool stopped = first->state->end().told == VerdictClass::cancelled;  // its agent failed, before there was a program
   const auto& reason = first->state->end().reason;
   if (reason.starts_with("DeadlineExceeded")) {
     verdict.verdict_class = VerdictClass::timeout;
@@ -273,9 +273,9 @@ void JobRunState::decide(result::Verdict verdict, Time at, bool remove) {
   remove = remove && !m_job_rules.looks_on;
   const bool cancelled = verdict.verdict_class == VerdictClass::cancelled;
   const bool left = remove && m_job_rules.never_removed && !cancelled;
-  if (remove && !left) {  // first of all: there may be only milliseconds
+  if (remove && !left) {  // first: there may be only milliseconds
     m_removing = true;
-    // A signal alone does not say that the run is cancelled.
+    // A signal alone does not mean that the run is cancelled.
     m_actions.emplace_back(RemoveJob{cancelled && verdict.signal == 0, m_found && !hurried(verdict)});
   }
   m_verdict = std::move(verdict);
@@ -287,7 +287,7 @@ void JobRunState::decide(result::Verdict verdict, Time at, bool remove) {
   say(fmt::format("{}: {}", m_verdict->message.empty() ? result::signal_name(m_verdict->signal) + " received" : m_verdict->message, deed));
 }
 
-// Who wants it kept whatever comes has said so; else it is for a while.
+// A user who wants it kept in any case has said so; otherwise it is kept for a while.
 void JobRunState::keep_for_next(result::Verdict verdict, Time at) {
   const bool for_a_while = m_job_rules.on_eviction != "keep" && !m_job_rules.looks_on;
   m_keeping = for_a_while;
@@ -297,7 +297,7 @@ void JobRunState::keep_for_next(result::Verdict verdict, Time at) {
   if (!for_a_while) finish();
 }
 
-// A job that would have no end of its own is left to nobody.
+// A job that would have no end of its own is never left behind.
 void JobRunState::remove_instead(const Error& why, Time at) {
   m_keeping = false;
   const auto signal = m_verdict->signal;
@@ -307,7 +307,7 @@ void JobRunState::remove_instead(const Error& why, Time at) {
          at, true);
 }
 
-// Somebody does not want to wait for what is still under way.
+// Somebody does not want to wait for what is still in progress.
 void JobRunState::end_now() {
   if (m_removing && !m_finished) warn(fmt::format("the job may still exist: trainstep stop {}", m_job_rules.run));
   finish();
@@ -317,7 +317,7 @@ bool JobRunState::logs_go_on() const {
   return std::ranges::any_of(m_logs, [](const auto& log) { return !log.second.complete; });
 }
 
-// What a program says when it is ended is shown, where there is time.
+// The output of a program that is being ended is shown, if there is time.
 void JobRunState::finish_after_grace() {
   if (!m_removing || hurried(*m_verdict) || !logs_go_on()) return finish();
   if (std::exchange(m_last_lines, true)) return;

@@ -37,10 +37,10 @@ std::string with(std::string text, std::string_view message) {
   return message.empty() ? text : fmt::format("{}: {}", text, message);
 }
 
-// Words of servers and connections that are overloaded, restarting or away: the same may work the next time. Those of net/http, gRPC, etcd, the API
-// server's conflicts, registries (Docker Hub's "toomanyrequests") and container runtimes.
+// Messages of servers and connections that are overloaded, restarting or away: a retry may work. From net/http, gRPC, etcd, the API server's
+// conflicts, registries (Docker Hub's "toomanyrequests") and container runtimes.
 bool may_pass(std::string_view message) {
-  // Names of images, Secrets and accounts are in the message, too: an answer is one, whatever words it has.
+  // Names of images, Secrets and accounts are part of the message: an answer is final, whatever words it contains.
   constexpr auto answers = std::to_array<std::string_view>({"not found", "manifest unknown", "name unknown", "no such host", "access denied",
                                                             "is denied", "insufficient_scope", "401 unauthorized", "no match for platform"});
   constexpr auto signs = std::to_array<std::string_view>({"leader changed",
@@ -79,8 +79,8 @@ bool may_pass(std::string_view message) {
                                                           "the server is shutting down",
                                                           "apiserver not ready",
                                                           "overloaded",
-                                                          "no space left on device",     // the node's, where the kubelet clears images away
-                                                          "unexpected commit digest"});  // containerd's: the download was another
+                                                          "no space left on device",     // of the node, where the kubelet removes images
+                                                          "unexpected commit digest"});  // of containerd: another request was downloading it
   const auto words = lower(message);
   if (says(words, "etcdserver:")) return true;
   if (std::ranges::any_of(answers, [&](std::string_view answer) { return says(words, answer); })) return false;
@@ -92,7 +92,7 @@ bool may_pass(std::string_view message) {
          std::ranges::any_of(codes, [&](std::string_view code) { return says(std::string_view(words).substr(status), fmt::format(" {}", code)); });
 }
 
-// The kubelet's words (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime).
+// The kubelet's reasons (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime).
 std::optional<Pending> of_container(const std::string& member, const ContainerView& container) {
   constexpr std::array<std::string_view, 4> pulls{"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "SignatureValidationFailed"};
   constexpr std::array<std::string_view, 2> busy{"RegistryUnavailable", "ImageInspectError"};
@@ -113,7 +113,7 @@ std::optional<Pending> of_container(const std::string& member, const ContainerVi
   return std::nullopt;
 }
 
-// An init container that fails is started again by itself, unless its pod is not to be; how often, the job's kind says.
+// An init container that fails is restarted, unless its pod must not be; the job type decides how often.
 std::optional<Pending> of_init_container(const std::string& member, const ContainerView& container) {
   if (container.sidecar || container.state != ContainerView::State::waiting || !container.last || container.last->exit_code == 0) return std::nullopt;
   return Pending{Kind::initializing, member,
@@ -121,7 +121,7 @@ std::optional<Pending> of_init_container(const std::string& member, const Contai
                  std::nullopt};
 }
 
-// "Error creating: pods "train-1-x7k2p" is forbidden: exceeded quota: …": the name of the pod that was not made is another each time.
+// "Error creating: pods "train-1-x7k2p" is forbidden: exceeded quota: …": the name of the pod that was not created differs each time.
 std::string_view told_by(std::string_view message) {
   constexpr std::string_view quota = "exceeded quota";
   if (const auto found = message.find(quota); found != std::string_view::npos) return message.substr(found);
@@ -139,7 +139,7 @@ std::optional<Pending> pending_of(const Member& member, const PodView& pod) {
   for (const auto& container : pod.init_containers)
     if (auto pending = of_init_container(member.name, container)) return pending;
   if (pod.unschedulable.empty() || !pod.node.empty()) return std::nullopt;
-  // The scheduler's words for a claim that does not exist (pkg/scheduler/framework/plugins/volumebinding).
+  // The scheduler's message for a claim that does not exist (pkg/scheduler/framework/plugins/volumebinding).
   if (says(pod.unschedulable, "persistentvolumeclaim \"") && says(pod.unschedulable, "not found"))
     return Pending{Kind::claim, member.name, ": " + pod.unschedulable, minutes_5};
   return Pending{Kind::unschedulable, member.name, " cannot be scheduled: " + pod.unschedulable, std::nullopt};
@@ -148,14 +148,14 @@ std::optional<Pending> pending_of(const Member& member, const PodView& pod) {
 std::optional<Pending> pending_of(const WarningSeen& warning) {
   if (job_types::is_refusal(warning.reason))
     return Pending{Kind::refused, warning.object, with(": rejected by its operator", warning.message), at_once};
-  // mpi-operator tells it as MPIJobFailed: "worker pod created failed: …" (pkg/controller/mpi_job_controller.go), and tries again.
+  // mpi-operator reports it as MPIJobFailed: "worker pod created failed: …" (pkg/controller/mpi_job_controller.go), and retries.
   if (!warning.reason.starts_with("FailedCreate") && !says(warning.message, "pod created failed")) return std::nullopt;
   const auto message = told_by(warning.message);
-  // MPIJob v1 forgets the cause: "Created worker pod:" (training-operator 1.9, pkg/controller.v1/mpi/mpijob_controller.go). It may be a quota.
+  // MPIJob v1 drops the cause: "Created worker pod:" (training-operator 1.9, pkg/controller.v1/mpi/mpijob_controller.go). It may be a quota.
   if (message.starts_with("Created "))
     return Pending{Kind::quota, warning.object, ": cannot create its pods, and the operator does not say why; is it a quota?", std::nullopt};
   if (says(message, "exceeded quota")) return Pending{Kind::quota, warning.object, with(": its pods wait for quota", message), std::nullopt};
-  // No answer of a webhook is an answer; a denial ("admission webhook "x" denied the request") is one, whatever words it has.
+  // A webhook that cannot be called has not answered; a denial ("admission webhook "x" denied the request") is an answer, whatever its words.
   if (says(message, "denied the request")) return Pending{Kind::pods_refused, warning.object, with(": its pods are rejected", message), minutes_2};
   if (!says(message, "failed calling webhook") && may_pass(message))
     return Pending{Kind::control_plane, warning.object, with(": cannot create its pods at present", message), minutes_15, VerdictClass::system};
@@ -174,7 +174,7 @@ std::optional<Duration> limit_of(const Pending& pending, const plan::Limits& lim
 }
 
 void PendingClock::see(const Present& present, Time at) {
-  // A pull, or a container, that fails now for good and now for want of an answer has not worked in between.
+  // A pull, or a container, that fails first for good and then for lack of a response has not worked in between.
   const auto same = [&](std::size_t kind) {
     const auto is = [kind](Kind one) { return kind == static_cast<std::size_t>(one); };
     const auto there = [&](Kind one) { return present.at(static_cast<std::size_t>(one)) != nullptr; };

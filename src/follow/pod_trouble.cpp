@@ -23,13 +23,13 @@ constexpr Duration between_tries{360'000};
 
 bool says(std::string_view text, std::string_view words) { return text.find(words) != std::string_view::npos; }
 
-// Of volumes (pkg/volume): only the job's settings, or whoever makes what they name, can help.
+// For volumes (pkg/volume): only a change of the job's settings, or creating what they name, can help.
 bool is_of_settings(std::string_view message) {
   const bool named = says(message, "secret \"") || says(message, "configmap \"");
   return (named && says(message, "not found")) || says(message, "references non-existent") || says(message, "hostPath type check failed");
 }
 
-// "Unable to attach or mount volumes: …" sums up what was told of each volume (pkg/kubelet/volumemanager).
+// "Unable to attach or mount volumes: …" summarizes what was reported for each volume (pkg/kubelet/volumemanager).
 bool is_summary(std::string_view message) {
   return says(message, "timed out waiting for the condition") || says(message, "context deadline exceeded");
 }

@@ -1,5 +1,5 @@
-// Why a pod does not begin, where its status does not tell: volumes that cannot be mounted and networks that are not there show in events of the pod
-// alone, a scheduler that is not there shows nowhere. Pure.
+// Why a pod does not start, if its status does not tell: volumes that cannot be mounted and networks that are not ready only appear in events of the
+// pod, a missing scheduler appears nowhere. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,26 +11,26 @@
 
 namespace trainstep::follow {
 
-// It has a node, and its status does not say what for it waits there: for a long pull, most often.
+// It has a node, and its status does not say what it waits for there: usually a long pull.
 bool begins_unexplained(const job_types::PodView& pod);
-// No scheduler has said anything of it.
+// No scheduler has reported anything about it.
 bool awaits_scheduler(const job_types::PodView& pod);
 
 class PodTrouble {
  public:
-  // `at`: when it happened; what is older than what is known tells nothing new. It is told again while it lasts: by kubelets every two minutes at the
-  // latest, after some 25 events of a pod every five, if only in their summary.
+  // `at`: when it happened; anything older than what is known is ignored. It is reported again while it lasts: by kubelets at least every two
+  // minutes, after some 25 events of a pod every five, possibly only in their summary.
   void hear(const PodWarningSeen& warning, Time at);
-  // It has awaited a scheduler for long.
+  // It has waited long for a scheduler.
   void ignored() { m_ignored = true; }
   [[nodiscard]] bool any() const { return m_ignored || m_heard.has_value(); }
-  // None: nothing was told, or that was so long ago that it is over, or the pod shows that it is.
+  // nullopt: nothing was reported, or so long ago that it is over, or the pod shows that it is.
   [[nodiscard]] std::optional<Pending> pending(const Member& member, const job_types::PodView& pod, Time at) const;
 
  private:
   struct Heard {
     Pending pending;
-    Duration lasts;  // after which it would have been told again
+    Duration lasts;  // after which it would have been reported again
     Time at;
   };
   std::optional<Heard> m_heard;

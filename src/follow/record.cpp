@@ -19,7 +19,7 @@ using job_types::ContainerView;
 using job_types::Judgement;
 using job_types::PodView;
 
-// How each value is described. Not in the unnamed namespace: record_io.h finds these by their first argument.
+// Describes each value. Not in the unnamed namespace: record_io.h finds these by their first argument.
 template <typename Io>
 void describe(Io& io, ContainerStateTerminated& v) {
   io("exit_code", v.exit_code), io("signal", v.signal), io("reason", v.reason), io("message", v.message);
@@ -175,7 +175,7 @@ template <typename Io>
 void describe(Io& io, JobSpared& v) {
   io("judgement", v.judgement);
 }
-// Its text is lent: read_event() takes it from the line itself.
+// Its text is borrowed: read_event() takes it from the line itself.
 void describe(Out& io, MemberOutput& v) { io("member", v.member), io("lines", std::string(v.lines)), io("attempt", std::string(v.attempt)); }
 void describe(In& io, MemberOutput& v) {
   io("member", v.member);

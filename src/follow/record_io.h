@@ -1,6 +1,6 @@
-// One description of each value, used in both directions: Out writes its members into a JSON object, In reads them from one. A description of a type
-// of ours is `template <typename Io> void describe(Io&, Type&)` in this namespace: io(key, member), … Durations and times are milliseconds; what is
-// empty, false or unset is left out.
+// One description of each value for both directions: Out writes its members into a JSON object, In reads them from one. The description of a type is
+// `template <typename Io> void describe(Io&, Type&)` in this namespace: io(key, member), … Durations and times are in milliseconds; what is empty,
+// false or unset is omitted.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -46,12 +46,12 @@ struct Out {
   template <typename Value>
   static Json written(const Value& value) {
     Out out;
-    describe(out, const_cast<Value&>(value));  // describe() writes only when it is given an In
+    describe(out, const_cast<Value&>(value));  // describe() only writes to it when it is given an In
     return std::move(out.object);
   }
 };
 
-// What is missing or of another type keeps its default; a number that is neither makes `fits` false. `object` must outlive it.
+// A missing member, or one of another type, keeps its default; a number out of range sets `fits` to false. `object` must outlive it.
 struct In {
   const Json& object;
   bool fits = true;
@@ -103,7 +103,7 @@ struct In {
   }
 
  private:
-  // What a calendar has days for.
+  // The range of a calendar.
   std::int64_t milliseconds(const char* key) {
     constexpr std::int64_t year_10000 = 253'402'300'800'000;
     const auto value = number(key);

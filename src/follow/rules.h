@@ -1,4 +1,4 @@
-// What the state machine has to know of a job before it runs.
+// What a state machine has to know of a job before it runs.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,13 +11,13 @@
 
 namespace trainstep::follow {
 
-// A replica, or one rank of it.
+// A replica, or one of its ranks.
 struct Member {
   std::string name;         // "worker-1"
   bool primary = false;     // its log is read for metrics and progress
-  bool awaited = false;     // the job succeeds when all awaited members have
-  bool serves = false;      // runs until it is stopped; its end by our signal is no failure
-  bool started = true;      // by an order of ours; false: another member starts it (mpirun its ranks) and only its output is seen
+  bool awaited = false;     // the job succeeds when all awaited members have succeeded
+  bool serves = false;      // runs until it is stopped; its end by our signal is not a failure
+  bool started = true;      // started by an action of ours; false: another member starts it (mpirun its ranks) and only its output is seen
   std::string container{};  // of its pods, in which the program runs; empty for local processes
 };
 
@@ -25,18 +25,18 @@ struct Rules {
   std::vector<Member> members;
   plan::RunPolicy policy;
   plan::Limits limits;
-  std::vector<result::MetricDefinition> metrics;  // of the user; what cannot be compiled finds nothing
+  std::vector<result::MetricDefinition> metrics;  // given by the user; a pattern that cannot be compiled matches nothing
   std::vector<std::string> logs = {"all"};        // whose output is shown: "all", "primary", "none", or names of members
-  Duration failure_grace{5'000};                  // at most so long a grace once another member has failed: there is nothing left to save
-  Duration linger{10'000};                        // how long members that are not awaited may go on after success before they are stopped
-  Duration heartbeat{600'000};                    // a line of the story after so long a silence
+  Duration failure_grace{5'000};                  // the longest grace once another member has failed: there is nothing left to save
+  Duration linger{10'000};                        // how long members that are not awaited may continue after success before they are stopped
+  Duration heartbeat{600'000};                    // a log line after this long without output
 };
 
-// Policy, limits and metrics of the job's options. The operators' own deadline is kept here, too, as a limit for running where it is the shorter one:
-// local runs have no operator, and that of training-operator v1 looks at it only when something else happens (its common.ReconcileJobs).
+// Policy, limits and metrics of the job's options. The operators' own deadline is enforced here as well, as a limit for running if it is the shorter
+// one: local runs have no operator, and training-operator v1 checks it only when something else happens (its common.ReconcileJobs).
 void take_options(Rules& rules, const plan::JobOptions& options);
 
-// The option that a limit for a phase, "running" or "total", comes from: "job_options.limits.running", "job_options.run_policy.active_deadline".
+// The option that sets a limit for a phase, "running" or "total": "job_options.limits.running", "job_options.run_policy.active_deadline".
 std::string limit_option(const Rules& rules, std::string_view phase);
 
 }  // namespace trainstep::follow

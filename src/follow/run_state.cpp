@@ -18,7 +18,7 @@ bool wanted(const Rules& rules, const Member& member, bool rank_inside) {
   });
 }
 
-// For one attempt: what its lines have matched is its own.
+// For one attempt: the patterns that its lines matched are its own.
 result::MetricReader reader_of(const Rules& rules) {
   return result::MetricReader(rules.metrics.empty() ? nullptr : std::make_shared<result::MetricPatterns>(rules.metrics));
 }

@@ -1,4 +1,4 @@
-// What every state machine of a running job has: members, their logs, a timeline. Pure: no clock, no I/O; the same events give the same orders.
+// What all state machines of a running job have: members, their logs, a timeline. Pure: no clock, no I/O; the same events give the same actions.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,21 +18,21 @@
 
 namespace trainstep::follow {
 
-// One member's life so far; the last attempt counts.
+// The state of a member; its last attempt counts.
 struct MemberState {
   enum class Life { waiting, starting, running, restarting, succeeded, failed, stopped };
   Life life = Life::waiting;
   std::string place;
   int attempts = 0;
-  bool stopping = false;  // we told it to end
+  bool stopping = false;  // it was ended by us
   std::optional<Termination> ending;
   std::optional<Time> started, ended;
   result::Tail tail{200, std::size_t{32} << 10U};
-  // None was seen: an ending that says nothing.
+  // If none was seen: an end that says nothing.
   [[nodiscard]] Termination end() const { return ending.value_or(Termination{}); }
 };
 
-// Decides what happens next. After a verdict nothing changes it any more.
+// Decides what happens next. Nothing changes after a verdict.
 class RunState {
  public:
   explicit RunState(Rules rules);
@@ -40,11 +40,11 @@ class RunState {
   RunState& operator=(const RunState&) = delete;
   virtual ~RunState() = default;
 
-  // The first orders; `at` is when the step began.
+  // The first actions; `at` is when the step started.
   virtual std::vector<Action> begin(Time at) = 0;
   virtual std::vector<Action> handle(const Event& event) = 0;
 
-  // What record.h writes as the first line.
+  // The first line of a record (record.h).
   [[nodiscard]] virtual Json record_head(Time began) const = 0;
 
   [[nodiscard]] const Rules& rules() const { return m_rules; }
@@ -52,21 +52,21 @@ class RunState {
   [[nodiscard]] const result::Timeline& timeline() const { return m_timeline; }
   [[nodiscard]] const result::MetricReader& metrics() const { return m_metrics; }
   [[nodiscard]] bool finished() const { return m_finished; }
-  // Whether that member's output is wanted (Rules::logs).
+  // Whether the output of this member is to be shown (Rules::logs).
   [[nodiscard]] bool shown(MemberIndex member) const { return m_shown[member]; }
 
  protected:
-  // A member's output: shown if it is wanted, read for metrics if it is of the primary's attempt that counts; its end is kept in `tail` for the
-  // triage.
+  // Handles output of a member: shows it if requested, reads metrics if it is from the attempt of the primary that counts, and keeps its end in
+  // `tail` for the triage.
   void take_output(const MemberOutput& output, Time at, result::Tail& tail);
-  // An attempt of this member begins. If it runs the primary, metrics are its own alone: those of the attempt before are of no model that is there.
-  // `attempt`: whose output counts from now on, as MemberOutput names it.
+  // An attempt of this member starts. If it runs the primary, only its metrics count from now on: those of the attempt before belong to no existing
+  // model. `attempt`: names the output that counts, as in MemberOutput.
   void begin_metrics(MemberIndex member, std::string_view attempt);
-  // The latest attempt did nothing: those of the one before it count again. `unseen`: nobody has followed one before it; `doubtful`: that has none,
-  // and may not be the one that has trained to the end.
+  // The latest attempt did nothing: the metrics of the one before count again. `unseen`: no earlier attempt was followed; `doubtful`: that one has no
+  // metrics, and may not be the one that trained to the end.
   enum class Resumed { unseen, doubtful, well };
   Resumed resume_metrics();
-  // Definitions of the user's that have found nothing in the attempt whose metrics count: of a training that has succeeded.
+  // Warns of metric definitions that matched nothing in the attempt whose metrics count; after a success.
   void warn_of_unmatched();
   void say(std::string text) { m_actions.emplace_back(Say{std::move(text)}); }
   void warn(std::string text) { m_actions.emplace_back(Say{std::move(text), true}); }
@@ -86,8 +86,8 @@ class RunState {
 
  private:
   std::vector<bool> m_shown;
-  bool m_rank_inside;        // the primary is a rank that another member starts (a local mpirun), whose own words then belong to it
-  std::string m_metrics_of;  // the attempt; empty: there is but one at a time
+  bool m_rank_inside;        // the primary is a rank started by another member (a local mpirun), whose own lines then belong to it
+  std::string m_metrics_of;  // the attempt; empty: there is only one at a time
   result::MetricReader m_metrics;
   std::string m_metrics_before_of;  // the attempt before it; empty: none was followed
   result::MetricReader m_metrics_before;

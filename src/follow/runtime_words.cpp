@@ -36,7 +36,7 @@ bool tells_no_start(std::string_view reason) { return std::ranges::find(no_start
 std::optional<result::VerdictClass> class_without_program(const Termination& ending) {
   if (ending.told) return std::nullopt;
   std::string_view reason = ending.reason;
-  const bool agents_own = reason.starts_with("init container trainstep failed");  // which brings the agent (job_types/agent.cpp)
+  const bool agents_own = reason.starts_with("init container trainstep failed");  // which installs the agent (job_types/agent.cpp)
   constexpr std::string_view failed = " failed: ";
   if (const auto name = reason.find(failed); reason.starts_with("init container ") && name != std::string_view::npos)
     reason.remove_prefix(name + failed.size());

@@ -1,4 +1,4 @@
-// What kubelets and container runtimes write when no program ran, or nobody saw its end. Pure.
+// Messages of kubelets and container runtimes when no program ran, or when its end was not seen. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,18 +10,19 @@
 
 namespace trainstep::follow {
 
-// Why a runtime could not make or start a container, by its message: the command, image or settings, which are wrong on every node, or – false – the
-// node, as when the driver of its GPUs and what mounts it do not fit.
+// Why a runtime could not create or start a container, by its message. True: the command, image or settings, which are wrong on every node; false:
+// the node, for example a GPU driver that does not fit.
 bool is_of_the_command(std::string_view message);
-// What the runtime calls to set the container up has failed (nvidia-container-cli, a hook of OCI): the node's, whatever else the message says.
+// A helper of the runtime that sets up the container has failed (nvidia-container-cli, an OCI hook): a problem of the node, whatever else the message
+// says.
 bool is_of_a_hook(std::string_view message);
 
-// A container's reasons whose message is the runtime's, and not what the program left there.
+// The reasons of a container whose message is the runtime's, not what the program left there.
 bool tells_no_start(std::string_view reason);
-// The kubelet knows that it has ended, and no more (a node that was shut off): its exit code is made up.
+// The kubelet only knows that it has ended (a node that was shut off): its exit code is made up.
 inline constexpr std::string_view end_unseen = "ContainerStatusUnknown";
 
-// The class of a failure that no program is known to have had; unset: its own, or what the agent has told of it.
+// The class of a failure if no program is known to have caused it; unset: the program's own class, or that reported by the agent.
 std::optional<result::VerdictClass> class_without_program(const Termination& ending);
 
 }  // namespace trainstep::follow

@@ -18,7 +18,7 @@ using job_types::ContainerStateTerminated;
 using job_types::ContainerView;
 using job_types::PodView;
 
-// Kubernetes' reasons of a DisruptionTarget condition (docs: concepts/workloads/pods/disruptions).
+// Reasons of the DisruptionTarget condition (Kubernetes documentation: concepts/workloads/pods/disruptions).
 std::string disruption_text(const std::string& reason) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5> known{{
       {"PreemptionByScheduler", "preempted by a pod of higher priority"},
@@ -57,7 +57,7 @@ void take_termination(Termination& ending, const ContainerStateTerminated& termi
                       : termination.reason;
 }
 
-// How it ended last; null: it never has.
+// How it ended last; null: it has not ended.
 const ContainerStateTerminated* last_end(const ContainerView& container) {
   if (container.termination) return &*container.termination;
   return container.last ? &*container.last : nullptr;

@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::size_t shown_lines = 20;
 
-// Member of MPI rank `rank`: ranks are the members that mpirun starts, in their order.
+// The member with MPI rank `rank`: ranks are the members that mpirun starts, in their order.
 std::optional<MemberIndex> member_of_rank(const Rules& rules, int rank) {
   for (MemberIndex i = 0; i < rules.members.size(); ++i)
     if (!rules.members[i].started && rank-- == 0) return i;
   return std::nullopt;
 }
 
-// As they were seen: without colours, a redrawn one in its last state.
+// As displayed: without colours, redrawn lines in their last state.
 std::vector<std::string> plain_lines(const result::Tail& tail) {
   auto lines = tail.lines();
   for (auto& line : lines) line = plain(line);

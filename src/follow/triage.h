@@ -1,4 +1,4 @@
-// Who failed first, and why: from the ends and the last lines of all members. Pure.
+// Finds the first failure and its reason, from the ends and the last lines of all members. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,17 +11,17 @@
 
 namespace trainstep::follow {
 
-// What is known about the failure of `member`, whose ending is set. When it is mpirun that failed, its own report names the rank, and the rank's log
-// tells.
+// What is known about the failure of `member`, whose end is set. If mpirun failed, its report names the rank, and the log of the rank gives the
+// reason.
 result::FirstFailure first_failure(const Rules& rules, const std::vector<MemberState>& members, MemberIndex member);
 
-// The same of `state`, which may be an earlier attempt of that member.
+// The same for `state`, which may be an earlier attempt of the member.
 result::FirstFailure failure_of(const Rules& rules, const std::vector<MemberState>& members, MemberIndex member, const MemberState& state);
 
 result::Verdict failed_verdict(result::FirstFailure failure, int restarts);
 
-// Calls take(line, near_end) for each line of `lines` (whole lines, each with its newline, given without it); near_end: it is among the last 200,
-// which is as much as a Tail keeps.
+// Calls take(line, near_end) for each line of `lines` (complete lines; passed without newline); near_end: it is among the last 200, the size of a
+// Tail.
 template <typename Take>
 void for_each_line(std::string_view lines, Take take) {
   constexpr int kept = 200;
