@@ -33,14 +33,14 @@ namespace trainstep::cli {
 namespace {
 
 constexpr Duration last_patience{5'000};
-bool errors_are_json = false;      // set once, before anything is said
+bool errors_are_json = false;      // set once, before anything is printed
 std::vector<std::string> secrets;  // conceal()
 
-// Flags may be spelled with underscores, as the inputs are in a pipeline; CLI11 knows one spelling. "--memory=" is "--memory" and an empty word, as a
+// Flags may be spelled with underscores, like inputs in a pipeline; CLI11 knows one spelling. "--memory=" is "--memory" with an empty word, as a
 // shell makes of "--memory=$X": CLI11 would take the word that follows.
 std::vector<std::string> with_dashes(int argc, char** argv) {
   std::vector<std::string> words;
-  for (int i = argc - 1; i > 0; --i) {  // CLI11 wants them backwards
+  for (int i = argc - 1; i > 0; --i) {  // CLI11 expects them in reverse order
     std::string word = argv[i];
     const auto equals = std::min(word.find('='), word.size());
     if (word.starts_with("--")) {
@@ -91,7 +91,7 @@ int show(const CLI::App& app, const CLI::Success& success) {
   return print(text.str());
 }
 
-// CLI11 says what it has counted; people want to know what to write.
+// CLI11 reports what it has counted; users need to know what to write.
 std::string problem(const Commands& commands, const CLI::ParseError& error) {
   std::string text = error.what();
   const auto flag = text.substr(0, text.find(':'));
@@ -111,7 +111,7 @@ std::string problem(const Commands& commands, const CLI::ParseError& error) {
   }
 }
 
-// What the command line says behind a flag, even one that is wrong elsewhere; empty: nothing.
+// The value of a flag on the command line, even if the command line is wrong elsewhere; empty: none.
 std::string word_behind(std::string_view wanted, int argc, char** argv) {
   const std::vector<std::string_view> words(argv, argv + argc);
   for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
@@ -123,7 +123,7 @@ std::string word_behind(std::string_view wanted, int argc, char** argv) {
   return {};
 }
 
-// The file is made before all else, as callers wait for it, but not in what the command reads.
+// Creates the file first, because callers wait for it, but not if the command reads it.
 Result<ExitCodeFile> open_exit_code_file(const std::string& path, int argc, char** argv) {
   step::Paths read;
   for (const auto& field : step::input_fields()) {
@@ -137,7 +137,7 @@ Result<ExitCodeFile> open_exit_code_file(const std::string& path, int argc, char
 
 int run(int argc, char** argv) {
   Commands commands;
-  // The program's own words are none of ours.
+  // The arguments of the program do not count.
   int own = argc;
   const std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "exec" || command == "completion") own = static_cast<int>(std::find(argv, argv + argc, std::string_view("--")) - argv);
@@ -163,7 +163,7 @@ int run_without_exceptions(int argc, char** argv) {
   }
 }
 
-// A standard stream that is closed must not become some other file of ours, into which the log would go. Opened the wrong way round it refuses as
+// A closed standard stream must not become another file of ours, into which the log would go. If it is open in the wrong direction, it fails as
 // before.
 void keep_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
@@ -176,7 +176,7 @@ void conceal(std::vector<std::string> texts) { secrets = std::move(texts); }
 
 std::string concealed(std::string_view text) { return without_quoted_secrets(redacted(text, secrets)); }
 
-// Whoever does not read it must not keep us: these are last words.
+// These are the last lines: a reader that does not read must not block us.
 void complain(std::string_view said) {
   const auto text = printable(concealed(said));
   const Time now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
@@ -196,8 +196,8 @@ int run_app(int argc, char** argv) {
   process::begin_with_usual_signals();
   errors_are_json = lower(word_behind("--log-format", argc, argv)) == "json";
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone must not end a training (docs/design/kfp.md, Signals)
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond `ulimit -f` is an error of the write
-  // Left over from whoever started us (timers and O_ASYNC outlive an exec): nobody means a stop by them.
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that exceeds `ulimit -f` is an error of the write
+  // Inherited from our parent (timers and O_ASYNC survive exec): nobody uses them to stop us.
   for (const int signal : {SIGPROF, SIGVTALRM, SIGIO}) std::signal(signal, SIG_IGN);
   ExitCodeFile file;
   if (const auto path = word_behind("--exit-code-file", argc, argv); !path.empty()) {
@@ -206,7 +206,7 @@ int run_app(int argc, char** argv) {
     file = std::move(*opened);
   }
   const int code = run_without_exceptions(argc, argv);
-  if (file) process::ignore_signals(process::stop_signals());  // it would say otherwise
+  if (file) process::ignore_signals(process::stop_signals());  // it would report another end
   const auto written = file.write(code);
   if (!written) complain(written.error().message);
   return code == 0 && !written ? result::exit_code(result::from_error(written.error())) : code;

@@ -13,14 +13,14 @@ namespace trainstep::cli {
 // Runs the subcommand that argv names. Returns the exit code (README.md, Exit codes; result/verdict.h); never throws.
 int run_app(int argc, char** argv);
 
-// Texts that must not stand in what is said from now on; concealed() leaves them out, as complain() does.
+// Strings that must not appear in any output from now on; concealed() removes them, and complain() uses it.
 void conceal(std::vector<std::string> secrets);
 std::string concealed(std::string_view text);
 
-// "trainstep: …" on stderr; with --log-format json, wherever it stands on the command line, a line of JSON as the log's are.
+// Prints "trainstep: …" on stderr; with --log-format json, wherever it is on the command line, as a JSON line like those of the log.
 void complain(std::string_view text);
 
-// The same of an error, and the exit code of that error.
+// The same for an error; returns its exit code.
 int report(const Error& error);
 
 }  // namespace trainstep::cli

@@ -28,7 +28,7 @@ void show(const cluster::Finding& finding) {
   static_cast<void>(print(fmt::format("{:<6} {}\n", severity, printable(concealed(finding.text)))));
 }
 
-// Begins something and runs the loop until its answer is there.
+// Starts something and runs the loop until the result is there.
 template <typename T>
 Result<T> await(Connection& connection, const std::function<void(std::function<void(Result<T>)>)>& begin) {
   Result<T> result = internal_error("no answer");
@@ -52,7 +52,7 @@ Result<cluster::Facts> facts_of(Connection& connection) {
   return facts;
 }
 
-// The Secret; null: it may not be read.
+// The Secret; null: it cannot be read.
 Result<Json> configuration_of(Connection& connection, const std::string& name) {
   constexpr Duration patience{30'000};
   return await<Json>(connection, [&](const auto& done) {
@@ -64,7 +64,7 @@ Result<Json> configuration_of(Connection& connection, const std::string& name) {
   });
 }
 
-// Where the data of a job would go that have no other way. `secret`: what its call completes such a store by; null: nothing.
+// Where the data of a job without another way would go. `secret`: completes the settings of the store; null: none.
 Result<std::optional<plan::JobFolder>> kubeflow_store_for(const plan::Plan& plan, const cluster::Facts& facts, const Json& secret,
                                                           Connection& connection) {
   const auto known = cluster::data_facts(plan, facts);
@@ -82,7 +82,7 @@ Result<std::optional<plan::JobFolder>> kubeflow_store_for(const plan::Plan& plan
   });
 }
 
-// As a run does, before it makes the job.
+// As a run does before it creates the job.
 Result<void> place_pods(plan::Plan& plan, const cluster::Facts& facts, const std::string& made_mode, Connection& connection) {
   using Access = std::map<std::string, cluster::ClaimAccess>;
   const auto say = [](const std::string& line) { show({cluster::Finding::Severity::warning, line}); };
@@ -115,7 +115,7 @@ int without_configuration(const Connection& connection, const std::string& name)
 Result<int> check(const StepCommand& command) {
   ASSIGN(auto inputs, read_inputs(command));
   ASSIGN(auto place, find_cluster(command.context, inputs.request.name_space));
-  Connection connection(std::move(place), Access::write);  // dry runs, and questions about rights
+  Connection connection(std::move(place), Access::write);  // dry runs and access reviews
   ASSIGN(auto facts, facts_of(connection));
   std::string access_mode;
   Json secret;

@@ -18,7 +18,7 @@ using Words = std::vector<std::string_view>;
 
 bool is_given(const Json& value) { return !value.is_null() && !is_blank(value) && (!value.is_structured() || !value.empty()); }
 
-// The members of `object` that are, or are not, among `names`.
+// The members of `object` that are, or are not, in `names`.
 void add_members(const Json* object, const std::string& where, const Words& names, bool among, std::vector<std::string>& found) {
   if (object == nullptr || !object->is_object()) return;
   for (const auto& [key, value] : object->items())

@@ -1,4 +1,4 @@
-// What counts in a cluster only.
+// Inputs that only have an effect in a cluster.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace trainstep::cli {
 
-// Of a run on this machine: the inputs that were given and have no effect there, in a sentence for its log; none: there are none. What must have an
-// effect is refused elsewhere.
+// For a run on this machine: names the given inputs that are ignored here, in one sentence for the log; nullopt: there are none. Inputs that must not
+// be ignored are refused elsewhere.
 std::optional<std::string> without_effect_here(const plan::Request& request);
 
 }  // namespace trainstep::cli

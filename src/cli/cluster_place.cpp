@@ -17,10 +17,10 @@ std::string environment(const char* name) {
 
 cluster::OwnPod own_pod() {
   cluster::OwnPod pod;
-  // The first two are by the downward API: KFP's and that of our own templates. A host name ends after 63 characters.
+  // The first two are set through the downward API: by KFP and by our own templates. A host name is cut after 63 characters.
   for (const auto* variable : {"KFP_POD_NAME", "POD_NAME", "HOSTNAME"})
     if (pod.name.empty()) pod.name = environment(variable);
-  // Argo's own, which old versions do not set; by the downward API in our own templates.
+  // Argo's variable, which old versions do not set; our own templates set the other one through the downward API.
   for (const auto* variable : {"ARGO_NODE_ID", "WORKFLOW_NODE_ID"})
     if (pod.node_id.empty()) pod.node_id = environment(variable);
   return pod;

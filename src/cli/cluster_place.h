@@ -1,4 +1,4 @@
-// Which cluster and namespace a command talks to, and who we are there.
+// The cluster and namespace that a command uses, and the pod that it runs in.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,14 +13,15 @@ namespace trainstep::cli {
 struct ClusterPlace {
   kube::Credentials credentials;
   std::string name_space;
-  cluster::OwnPod pod;  // without a name: we are in none
+  cluster::OwnPod pod;  // without a name: this is not a pod
   std::string description;
 };
 
-// What this pod is told of itself by its variables.
+// What the variables of this pod say about it.
 cluster::OwnPod own_pod();
 
-// `context` empty: the pod's own cluster, else the kubeconfig's current one. `name_space` empty: the pod's or the context's. Errors: input.
+// `context` empty: the pod's own cluster, otherwise the current context of the kubeconfig. `name_space` empty: that of the pod or context. Errors:
+// input.
 Result<ClusterPlace> find_cluster(const std::string& context, const std::string& name_space);
 
 std::uint64_t random_seed();

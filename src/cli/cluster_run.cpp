@@ -29,12 +29,12 @@
 namespace trainstep::cli {
 namespace {
 
-// By then the job runs, or waits: what was needed to begin is not needed any more.
+// By then the job is running or waiting: what was needed to start is not needed any more.
 constexpr Duration after_the_start{5'000};
 
 class ClusterRun {
  public:
-  // `notices`: what is said at the beginning.
+  // `notices`: logged at the start.
   ClusterRun(const StepCommand& command, const step::Inputs& inputs, std::vector<std::string> notices, ClusterPlace place,
              std::unique_ptr<Recorder> recorder)
       : m_inputs(inputs),
@@ -124,10 +124,10 @@ class ClusterRun {
   cluster::Session m_session;
   cluster::Session::Done m_end;
   log::BackPressure m_reader;
-  bool m_over = false;  // what is left is to be read
+  bool m_over = false;  // only the rest has to be read
 };
 
-// Each log that is shown has a connection, and a cancel must find room for one more.
+// Each log that is shown needs a connection, and one more must be available for a cancel.
 Result<void> allow_files(const plan::Plan& plan) {
   constexpr std::size_t own = 64;
   const auto& names = plan.options.logs;

@@ -25,7 +25,7 @@ std::vector<std::string> api_versions() {
   return {versions.begin(), versions.end()};
 }
 
-constexpr std::size_t help_column = 38;  // behind --cluster-configuration-secret TEXT
+constexpr std::size_t help_column = 38;  // after --cluster-configuration-secret TEXT
 
 std::string exit_codes_help() {
   std::string text = "\n\nExit codes:";
@@ -46,7 +46,7 @@ void InterfaceFlags::add_to(CLI::App& app) {
           fields == &step::input_fields() ? "Inputs" : "Outputs");
   add(app, "run-id", value::text, "name of the run; default: derived from the workflow, else random", "Run");
   add(app, "namespace", value::text, "Kubernetes namespace of the job", "Run");
-  app.allow_extras();  // what old backends leave of absent inputs, and flags that do not exist: step/ tells them apart
+  app.allow_extras();  // what old backends leave of absent inputs, and unknown flags: step/ distinguishes them
 }
 
 step::Flags InterfaceFlags::given(const CLI::App& app) const {

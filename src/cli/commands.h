@@ -1,4 +1,4 @@
-// The commands and flags of trainstep, as CLI11 reads them; their values, for whoever runs them.
+// The commands and flags of trainstep for CLI11, and their values for the code that runs them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace trainstep::cli {
 
-// The flags of the interface. Absent and empty are different things until step/ has seen them.
+// The flags of the interface. Absent and empty differ until step/ has read them.
 class InterfaceFlags {
  public:
   void add_to(CLI::App& app);
@@ -52,7 +52,7 @@ struct Commands {
   std::string record;
   CLI::App* completion = app.add_subcommand("completion", "Print the shell completion script.");
   std::string shell;
-  std::vector<std::string> words;  // behind --: what a shell's script asks for
+  std::vector<std::string> words;  // after --: the question of a shell script
   CLI::App* man = app.add_subcommand("man", "Print the manual page.");
 
  private:

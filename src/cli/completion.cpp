@@ -40,13 +40,13 @@ Candidates values(const std::string& kind, std::string_view begun) {
   return candidates;
 }
 
-// What the words before the last one have settled.
+// What the words before the last one determine.
 struct Place {
   const Command* command;
-  const Option* flag = nullptr;  // its value is due
-  std::size_t positionals = 0;   // given already
-  bool is_file = false;          // behind a lone "@", as bash splits it
-  bool is_program = false;       // behind "--": another program's words
+  const Option* flag = nullptr;  // its value comes next
+  std::size_t positionals = 0;   // already given
+  bool is_file = false;          // after a lone "@", as bash splits it
+  bool is_program = false;       // after "--": the words of another program
 };
 
 void pass(Place& place, std::string_view word) {

@@ -1,4 +1,4 @@
-// Completion in a shell: a small script for each asks the program itself what could stand at a word's place.
+// Completion in a shell: a small script for each shell asks the program itself for the candidates.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,17 +16,17 @@ struct Candidates {
     std::string text, help;
   };
   std::vector<Word> words;
-  Paths paths = Paths::none;  // not none: the shell completes names of files itself
+  Paths paths = Paths::none;  // not none: the shell completes file names itself
 };
 
-// `words`: those behind the program's name, the last one the one that is being written, which may be empty. Of "--flag=value" and "@file" only what
-// stands behind "=" or "@" is completed. bash hands over these characters as words of their own; they are understood, too.
+// `words`: those after the name of the program, the last of which is being typed and may be empty. Of "--flag=value" and "@file" only the part after
+// "=" or "@" is completed. bash passes these characters as separate words; that is supported as well.
 Candidates complete(const Command& program, const std::vector<std::string>& words);
 
-// One line for each: "word<TAB>help"; ":files" or ":folders" as the only line.
+// One line each: "word<TAB>help"; or ":files" or ":folders" as the only line.
 std::string to_text(const Candidates& candidates);
 
-// The script for "bash", "zsh" or "fish"; empty: no such shell.
+// The script for "bash", "zsh" or "fish"; empty: unknown shell.
 std::string_view completion_script(std::string_view shell);
 
 }  // namespace trainstep::cli

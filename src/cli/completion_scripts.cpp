@@ -4,7 +4,7 @@
 namespace trainstep::cli {
 namespace {
 
-// readline replaces only what stands behind the last = or @ ($2).
+// readline replaces only what follows the last = or @ ($2).
 constexpr std::string_view bash = R"sh(# Completion of trainstep for bash: source <(trainstep completion bash)
 _trainstep() {
   local word help

@@ -1,4 +1,4 @@
-// A command's connection to a cluster, and the loop that everything waits on.
+// A command's connection to a cluster, and the loop that it runs on.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace trainstep::cli {
 
-// What a command may do in the cluster: of one that only looks, no request that changes anything leaves this process.
+// What a command may do in the cluster: with `read` no request that changes anything leaves this process.
 enum class Access { read, write };
 
 struct Connection {
@@ -38,7 +38,7 @@ struct Connection {
   std::string name_space;
   cluster::OwnPod pod;
   std::string description;
-  std::function<void(const std::string& text)> tell;  // that a server lets us wait: on stderr, if nobody else wants it
+  std::function<void(const std::string& text)> tell;  // reports that a server makes us wait; on stderr if not set
   PollLoop loop;
   http::Waiting waiting;
   http::CurlTransport curl;

@@ -17,11 +17,11 @@ namespace {
 
 constexpr Duration refresh_every{500};
 constexpr Duration refresh_bar_every{100};
-constexpr Duration bar_is_old{3'000};  // then the live line tells again
+constexpr Duration bar_is_old{3'000};  // after that the status line is shown again
 constexpr Duration status_every{30'000};
 constexpr std::size_t longest_bar = 4096;
 
-// Columns for a text behind the arrow of the live line. A terminal without a size (a pipe in between) says 0.
+// Columns for the text after the arrow of the status line. A terminal without a size (with a pipe in between) reports 0.
 std::size_t live_width(int fd) {
   constexpr std::size_t usual = 80, arrow = 3;
   winsize size{};
@@ -85,7 +85,7 @@ void Console::unfinished(Time at, const std::string& member, std::string_view li
 
 void Console::progress(Time at, int /*done*/, int /*of*/) {
   if (m_log.terminal() || (m_last_status && at - *m_last_status < status_every)) return;
-  m_status_due = m_last_status.has_value();  // not for the first epoch: the log has just begun
+  m_status_due = m_last_status.has_value();  // not for the first epoch: the log has just started
   if (!m_last_status) m_last_status = at;
 }
 
@@ -129,7 +129,7 @@ void Console::finish() {
 }
 
 void ProgressFile::progress(Time /*at*/, int done, int of) {
-  // Best effort: a progress bar must not fail a training. Whoever wants one has made the folder; what is no file is somebody else's.
+  // Best effort: a progress bar must not fail a training. The folder must exist; anything but a file there belongs to somebody else.
   std::error_code unknown;
   const auto place = std::filesystem::absolute(m_path, unknown);
   const auto status = std::filesystem::status(place, unknown);

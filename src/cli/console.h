@@ -1,4 +1,4 @@
-// What the log says of a run, and when: its story, its replicas' output, how far it is – on a terminal as a live last line.
+// Prints the log of a run: its own lines, the output of replicas, and its progress – on a terminal as a status line.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace trainstep::cli {
 
-// What the live line says: "running · epoch 3/10 · loss=0.1234 · 1 min 20 s · about 3 min 06 s left", cut to `width` columns.
+// The status line: "running · epoch 3/10 · loss=0.1234 · 1 min 20 s · about 3 min 06 s left", cut to `width` columns.
 std::string live_line(const result::Timeline& timeline, const result::MetricReader& metrics, Time now, std::size_t width);
 
-// The time left by the pace of the epochs so far; nothing before the first epoch has passed or without a known end.
+// The remaining time at the pace of the epochs so far; nullopt before the first epoch has ended, or without a known end.
 std::optional<Duration> time_left(const result::Progress& progress, Duration running);
 
 class Console : public run::Listener {
@@ -32,7 +32,7 @@ class Console : public run::Listener {
   void decided(const follow::Event& event, const std::vector<follow::Action>& actions, const follow::Rules& rules) override;
   void state(Time at, const result::Timeline& timeline, const result::MetricReader& metrics) override;
 
-  // No last line any more: what follows are the last words.
+  // Removes the status line: the last lines of the log follow.
   void finish();
 
  private:
@@ -40,7 +40,7 @@ class Console : public run::Listener {
   void draw();
   [[nodiscard]] std::string drawn() const;
 
-  // What a replica draws anew behind carriage returns, before its line ends.
+  // A line that a replica redraws with carriage returns before it ends.
   struct Bar {
     std::string member, text;
     Time at;
@@ -56,7 +56,7 @@ class Console : public run::Listener {
   const result::MetricReader* m_metrics = nullptr;
 };
 
-// ARGO_PROGRESS_FILE: "N/M", the form Argo's executor reads.
+// ARGO_PROGRESS_FILE: "N/M", as Argo's executor reads it.
 class ProgressFile : public run::Listener {
  public:
   explicit ProgressFile(std::string path) : m_path(std::move(path)) {}

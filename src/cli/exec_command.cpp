@@ -50,7 +50,7 @@ int run_exec(const ExecCommand& command) {
     agent::tell_error(task.error(), options.termination_log);
     return report(task.error());
   }
-  if (::getpid() == 1) return agent::exec(*task, options);  // all others of its container end with it
+  if (::getpid() == 1) return agent::exec(*task, options);  // all other processes of its container end with it
   return process::run_guarded([&](int guard_fd) {
     options.guard = guard_fd;
     return agent::exec(*task, options);

@@ -11,12 +11,12 @@ struct ExecCommand {
   std::string task;               // a file; empty: $TRAINSTEP_TASK
   std::string role = "primary";   // agent::role_of
   std::string scratch;            // agent::ExecOptions
-  std::string install;            // only put this program there
+  std::string install;            // only install this program there
   bool report = false;            // only print what a rank has left in `scratch`
-  std::vector<std::string> argv;  // the program, as it stands behind `--`
+  std::vector<std::string> argv;  // the program, as given after `--`
 };
 
-// → the exit code: the program's, or that of what went wrong around it.
+// Returns the exit code: that of the program, or of what failed around it.
 int run_exec(const ExecCommand& command);
 
 }  // namespace trainstep::cli

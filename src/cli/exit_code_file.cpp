@@ -24,18 +24,18 @@ namespace {
 constexpr std::size_t longest_line = 4;   // "143\n"
 constexpr int cancelled_exit_code = 128;  // plus the signal: result/verdict.h
 
-// Of an earlier run, or nothing.
+// Written by an earlier run, or empty.
 bool holds_exit_code(const std::string& path, off_t size) {
   if (size == 0) return true;
   const auto text = read_file(path, longest_line);
   return text && std::ranges::all_of(trim(*text), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// For the handler.
+// For the signal handler.
 int stopped_file = -1;
 pid_t stopped_process = 0;
 
-// Of a fork it is none of the file's business.
+// Must not act in a forked child.
 void end_stopped(int signal) {
   if (::getpid() != stopped_process) {
     ::signal(signal, SIG_DFL);
@@ -59,7 +59,7 @@ void end_with_code_when_stopped(int file) {
 
 }  // namespace
 
-// Who sees the file may send a signal at once: none counts before what it has to write is known.
+// A process that sees the file may send a signal at once: signals stay blocked until the handler knows what to write.
 Result<ExitCodeFile> ExitCodeFile::open(const std::string& path) {
   const auto stops = process::stop_signals();
   sigset_t before;
@@ -72,7 +72,7 @@ Result<ExitCodeFile> ExitCodeFile::open(const std::string& path) {
 
 Result<ExitCodeFile> ExitCodeFile::make(const std::string& path) {
   ExitCodeFile result;
-  if (named_descriptor(path).value_or(STDERR_FILENO + 1) <= STDERR_FILENO)  // the log goes there; any other is the caller's own
+  if (named_descriptor(path).value_or(STDERR_FILENO + 1) <= STDERR_FILENO)  // the log goes there; any other descriptor belongs to the caller
     return usage_error(fmt::format("--exit-code-file: {} is the log; choose a separate file", path));
   result.m_file = Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0644));
   result.m_owner = ::getpid();
@@ -84,14 +84,14 @@ Result<ExitCodeFile> ExitCodeFile::make(const std::string& path) {
   if (regular && !holds_exit_code(path, status.st_size))
     return usage_error(fmt::format("--exit-code-file: {} already has other contents; choose a new file", path));
   if (regular && ::ftruncate(result.m_file.get(), 0) == 0) {
-    // Its block is taken now: at the end the disk may be full. Where the file system cannot do that, the end tells.
+    // Allocates its block now, because the disk may be full at the end. If the file system does not support that, the end will tell.
     if (::fallocate(result.m_file.get(), FALLOC_FL_KEEP_SIZE, 0, longest_line) == 0 || errno != ENOSPC) return result;
   }
   return usage_error(
       fmt::format("--exit-code-file: cannot write {}: {}", path, result.m_file && !regular ? "not a regular file" : std::strerror(errno)));
 }
 
-// An empty file says that the end is not known, which is true then.
+// An empty file means that the end is not known, which is then true.
 Result<void> ExitCodeFile::write(int code) const {
   if (!m_file || m_owner != ::getpid()) return {};
   const auto line = fmt::format("{}\n", code);

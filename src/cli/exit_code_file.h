@@ -1,4 +1,4 @@
-// The exit code in a file, for whoever starts the program and cannot wait for it: an interpreter that ignores SIGCHLD, a shell that has gone.
+// Writes the exit code to a file, for a caller that cannot wait for the process: an interpreter that ignores SIGCHLD, a shell that has ended.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,12 +16,11 @@ class ExitCodeFile {
  public:
   ExitCodeFile() = default;  // none
   explicit operator bool() const { return static_cast<bool>(m_file); }
-  // Makes or empties it; it stays empty until write(). Error (usage): it cannot be written, another run has it open, or it holds
-  // what is no exit code: somebody's data.
-  // From then on SIGTERM, SIGINT and SIGHUP, as long as nobody else takes them and unless they are ignored, write 128 and their number, as of a
-  // cancel, and end the process with that. To be called once, before any thread is made.
+  // Creates or truncates it; it stays empty until write(). Error (usage): it cannot be written, another run has it open, or its content is not an
+  // exit code, but somebody's data. From then on SIGTERM, SIGINT and SIGHUP, unless they are ignored or handled elsewhere, write 128 plus their
+  // number, as for a cancel, and end the process with it. Call it once, before any thread is created.
   static Result<ExitCodeFile> open(const std::string& path);
-  // One line, "143". Of the process alone that has opened it, not of its forks. Error (internal): it could not be written, and stays empty.
+  // One line, "143". Only for the process that opened it, not its forks. Error (internal): it could not be written, and stays empty.
   Result<void> write(int code) const;
 
  private:

@@ -1,5 +1,4 @@
-// What the command line offers, as plain values: for completion and the manual page. Read from the CLI11 app itself, so that neither can say anything
-// else.
+// The command line as plain values, for completion and the manual page. Read from the CLI11 app itself, so that they cannot differ.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,7 +11,7 @@ class App;
 
 namespace trainstep::cli {
 
-// What kinds of values there are: the type names of the app. Alternatives are written "text|json".
+// The kinds of values: the type names of the app. Alternatives are written "text|json".
 namespace value {
 inline constexpr const char* file = "FILE";
 inline constexpr const char* folder = "FOLDER";
@@ -21,8 +20,8 @@ inline constexpr const char* text = "TEXT";
 }  // namespace value
 
 struct Option {
-  std::string name;   // "--metrics"; of a positional: "RUN"
-  std::string value;  // a kind of value, or alternatives; empty: a switch, or a positional that is nothing of these
+  std::string name;   // "--metrics"; for a positional: "RUN"
+  std::string value;  // a kind of value, or alternatives; empty: a switch, or a positional of no such kind
   std::string help;
   std::string group;
   bool required = false;

@@ -20,7 +20,7 @@
 namespace trainstep::cli {
 namespace {
 
-// Of files, and of the addresses that were read.
+// Reads files, and the addresses whose contents are known.
 step::FileReader reader_of(const std::map<std::string, std::string>& contents) {
   return [&contents](const std::string& path, std::size_t limit) -> Result<std::string> {
     if (!objectstore::is_address(path)) return read_regular_file(path, limit);
@@ -36,14 +36,14 @@ const step::OutputTarget* report_target(const step::Inputs& inputs) {
   return found == inputs.targets.end() ? nullptr : &*found;
 }
 
-// The address that only a launcher, or we, can put it at; empty: it stays at its path.
+// An address at which only a launcher, or this process, can put it; empty: it stays at its path.
 std::string report_address(const step::Inputs& inputs, const ToPipeline& pipeline) {
   const auto* target = report_target(inputs);
   const bool carried = pipeline.publish && target != nullptr && target->kind == step::OutputTarget::Kind::artifact;
   return carried && objectstore::is_address(target->uri) ? target->uri : std::string();
 }
 
-// A launcher uploads after a success. A cancelled step has no time, and of an interrupted one the next attempt tells.
+// A launcher uploads after a success. A cancelled step has no time, and the next attempt reports an interrupted one.
 bool must_be_published(const result::Verdict& verdict) {
   using enum result::VerdictClass;
   return verdict.verdict_class != succeeded && verdict.verdict_class != cancelled && verdict.verdict_class != interrupted;
@@ -58,7 +58,7 @@ void write_last_words(const step::Story& story, const std::string& termination_l
   write_termination_log(termination_log, step::summary(story).front(), std::move(variables));
 }
 
-// Where a file lies before the outputs are committed.
+// Where a file is before the outputs are committed.
 std::string place_of(const step::Inputs& inputs, const run::Outcome& outcome, const std::string& path) {
   const auto is_target = [&](const run::OutputFound& output) {
     return std::ranges::any_of(inputs.targets,

@@ -1,4 +1,4 @@
-// What is the same at the end of every step, wherever it trained: outputs, report, the last words.
+// The common end of every step, wherever it trained: outputs, report, last log lines.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -23,22 +23,22 @@
 
 namespace trainstep::cli {
 
-// How a step reaches its pipeline, besides files and the log.
+// How a step reports to its pipeline, in addition to files and the log.
 struct ToPipeline {
-  // Puts a page at an address; `done` once, from the loop. Null: nobody can.
+  // Uploads a page to an address; calls `done` once, from the loop. Null: not possible.
   std::function<void(const std::string& uri, std::string page, std::function<void(Result<void>)> done)> publish;
   std::string termination_log;                       // see termination_log.h
-  std::map<std::string, std::string> contents = {};  // by address: what lies there of the program's outputs, as far as it was read
-  // run::Backend::commit(), or what does the same; called once, after a success. Null: there is nothing to commit.
+  std::map<std::string, std::string> contents = {};  // by address: the content of the program's outputs, as far as it was read
+  // run::Backend::commit() or an equivalent; called once, after a success. Null: there is nothing to commit.
   std::function<Result<std::vector<std::string>>()> commit = {};
-  int stopped = 0;                             // by which signal, where that ended as cancelled
+  int stopped = 0;                             // the signal, if it ended as cancelled
   const step::HeldFolders* folders = nullptr;  // story.h
 };
 
-// The log, the console, Argo's progress file where there is one, the record if it is wanted (may be null).
+// The log, the console, Argo's progress file if there is one, and the record if requested (may be null).
 class Listeners {
  public:
-  // The log goes to `fd`, which stays the caller's.
+  // The log goes to `fd`, which is owned by the caller.
   Listeners(Loop& loop, log::Options options, std::unique_ptr<Recorder> recorder, int fd = STDOUT_FILENO);
   [[nodiscard]] log::Log& own_log() { return m_log; }
   [[nodiscard]] Console& console() { return m_console; }
@@ -53,13 +53,13 @@ class Listeners {
   std::unique_ptr<Recorder> m_recorder;
 };
 
-// Writes the step's outputs and tells how it ended, the record too, then calls `done`: at once, or from the loop when the report of a failed step had
-// to be published. The verdict changes when outputs cannot be written. `plan` may be null. References must outlive `done`.
+// Writes the outputs of the step and reports how it ended, also to the record, then calls `done`: immediately, or from the loop if the report of a
+// failed step had to be uploaded. The verdict changes if outputs cannot be written. `plan` may be null. References must outlive `done`.
 void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, const plan::Plan* plan, run::Outcome& outcome,
                const ToPipeline& pipeline, std::function<void()> done);
 
-// How long the end of the log waits for a reader who takes nothing (docs/adr/0017-the-log.md): whoever pages through it may think; whoever has asked
-// for an end is to have it.
+// How long the end of the log waits for a reader that does not read (docs/adr/0017-the-log.md): a person with a pager may take time, but a requested
+// stop must not wait.
 log::Patience patience_with_reader(const result::Verdict& verdict);
 
 }  // namespace trainstep::cli

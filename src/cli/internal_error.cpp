@@ -23,7 +23,7 @@ int tell_internal_error(std::string_view command, const std::exception& exceptio
     if (command == "run") write_termination_log(find_termination_log(), text);
     const char* place = std::getenv("TRAINSTEP_TERMINATION_LOG");
     if (command == "exec" && place != nullptr) agent::tell_error(internal_error(text), place);
-  } catch (const std::exception&) {  // there is no memory for words
+  } catch (const std::exception&) {  // there is no memory for a message
   }
   return internal_exit_code;
 }

@@ -1,4 +1,4 @@
-// An exception that nobody has caught: a bug of ours, or no memory.
+// An uncaught exception: a bug, or lack of memory.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace trainstep::cli {
 
-// Says so on stderr and, for a step (run) or a replica (exec), in the container's termination message. Returns the exit code; never throws.
+// Reports it on stderr and, for a step (run) or a replica (exec), in the container's termination message. Returns the exit code; never throws.
 int tell_internal_error(std::string_view command, const std::exception& exception) noexcept;
 
 }  // namespace trainstep::cli

@@ -36,13 +36,13 @@
 namespace trainstep::cli {
 namespace {
 
-constexpr std::chrono::hours for_ever{24 * 365};  // who pages through a log may think; there is nothing to be stopped
+constexpr std::chrono::hours for_ever{24 * 365};  // a person with a pager may take time; there is nothing to stop
 
 std::string_view state_of(const cluster::Submitted& job, const plan::Plan& plan) {
   using enum job_types::Judgement::State;
   if (!text(job.object, "/metadata/deletionTimestamp").empty()) return "deleting";
   const auto judged = job_types::find(plan.job_type).judge(job.object);
-  if (judged.reason == job_types::contradicted) return "unclear";  // its status tells both ends
+  if (judged.reason == job_types::contradicted) return "unclear";  // its status reports both ends
   switch (judged.state) {
     case pending:
       return "pending";
@@ -108,7 +108,7 @@ Result<int> attach(const JobsCommand& command) {
   connection->tell = [&](const std::string& text) { listeners.console().warn(loop.now(), text); };
   if (!metrics) connection->tell(fmt::format("{}: {}; it is ignored", shown_name(job), metrics.error().message));
   int code = result::exit_code({result::VerdictClass::interrupted, "", std::nullopt, true, SIGTERM});
-  // Who looks on from a shell only looks away: the job is its step's.
+  // Detaching does not affect the job, which belongs to its step.
   std::optional<log::BackPressure> reader;
   bool over = false;
   const auto finish = [&](log::Patience patience_with_him) {
@@ -128,14 +128,14 @@ Result<int> attach(const JobsCommand& command) {
     if (over) return;
     hand_over(loop, listeners, outputs, done.plan, done.outcome, pipeline, [&] {
       code = result::exit_code(done.outcome.verdict);
-      finish(patience_with_reader(done.outcome.verdict));  // the clean-up is the step's
+      finish(patience_with_reader(done.outcome.verdict));  // the step cleans up
     });
   });
   loop.run();
   return code;
 }
 
-// The logs of the pods of one replica, each to its end.
+// Reads the logs of all pods of a replica to their ends.
 class LogReader {
  public:
   LogReader(Connection& connection, const JobsCommand& command, const cluster::Submitted& job, const plan::Plan& plan)
@@ -170,7 +170,7 @@ class LogReader {
   }
   ~LogReader() { m_connection.loop.cancel(m_silence); }
 
-  // Errors: not_found (no such pod), those of reading.
+  // Errors: not_found (no such pod), or a failed read.
   Result<void> read(const std::string& job_name) {
     m_connection.loop.run();
     m_log.writer().finish(for_ever);
@@ -181,7 +181,7 @@ class LogReader {
   }
 
  private:
-  // A stream cannot tell a connection that was cut from the log's end: the pod does.
+  // A stream cannot distinguish a lost connection from the end of the log: the pod tells.
   void look_at(const Json& object) {
     const auto member = m_index.member_of(object, m_job_uid, m_job_created);
     if (!member) return;
@@ -194,7 +194,7 @@ class LogReader {
     if (pod.over()) stream->ended();
   }
 
-  // What answers may be no API server: a gateway's page comes for ever.
+  // A response may not come from an API server: the page of a gateway would repeat for ever.
   void look_at_silence() {
     if (m_watch->synced()) return;
     m_problem = Error{ErrorKind::unavailable, fmt::format("list pods: no answer from an API server for {}{}{}", describe(jobs_patience),
@@ -236,7 +236,7 @@ class LogReader {
   std::map<std::string, std::unique_ptr<kube::LogStream>> m_streams;  // by the pod's uid
   std::unique_ptr<kube::Watch> m_watch;
   std::optional<Error> m_problem;
-  std::string m_trouble;  // of the server, as it was told last
+  std::string m_trouble;  // of the server, as reported last
   Loop::TimerId m_silence = 0;
   int m_open = 0;
   bool m_lost = false;  // lines of it

@@ -1,4 +1,4 @@
-// For people at a shell: list, attach, logs, stop.
+// Commands for people at a shell: list, attach, logs, stop.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,8 +9,8 @@
 namespace trainstep::cli {
 
 struct JobsCommand {
-  std::string context;     // of the kubeconfig; empty: the pod's own cluster, else the current one
-  std::string name_space;  // empty: the pod's or the context's
+  std::string context;     // of the kubeconfig; empty: the pod's own cluster, otherwise the current one
+  std::string name_space;  // empty: that of the pod or context
   std::string run;         // run id or job name
   std::string replica;     // logs: "worker-1"; empty: the primary
   std::string metrics;     // attach: files to write at the end; empty: none

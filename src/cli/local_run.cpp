@@ -37,9 +37,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view usual_run_dir = "trainstep-runs";
-// How long the gang may take to end when the guard was killed: whoever does that wants an end.
+// How long the gang may take to end if the guard was killed: whoever did that wants an end.
 constexpr Duration orphaned_grace{5'000};
-constexpr Duration last_patience{1'000};  // of the guard, with who reads stderr
+constexpr Duration last_patience{1'000};  // of the guard, for a reader of stderr
 
 follow::Rules rules_of(const plan::Plan& plan) {
   follow::Rules rules;
@@ -47,7 +47,7 @@ follow::Rules rules_of(const plan::Plan& plan) {
     rules.members.push_back({member.name, member.primary, member.awaited, member.serves, !member.output_only});
   follow::take_options(rules, plan.options);
   if (!plan.options.logs.empty()) rules.logs = plan.options.logs;
-  if (rules.logs != std::vector<std::string>{"none"}) rules.logs.emplace_back("setup");  // warnings, and what is installed
+  if (rules.logs != std::vector<std::string>{"none"}) rules.logs.emplace_back("setup");  // warnings and installations
   return rules;
 }
 
@@ -62,7 +62,7 @@ fs::path run_folder(const StepCommand& command, const plan::Plan& plan) {
   return command.run_dir.empty() ? fs::path(usual_run_dir) / plan.job_name : fs::path(command.run_dir);
 }
 
-// Where the run and its outputs are to lie, before hours are spent on them.
+// Checks where the run and its outputs will be, before hours are spent on them.
 Result<void> check_places(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan) {
   std::error_code code;
   static_cast<void>(fs::current_path(code));
@@ -78,7 +78,7 @@ Result<void> check_places(const StepCommand& command, const step::Inputs& inputs
   return step::check_outputs(inputs, command.record, command.exit_code_file, command.flags);
 }
 
-// Half-way through a gang it would be too late.
+// Raises the limit before the gang starts; in the middle it would be too late.
 Result<void> allow_files(const plan::Plan& plan) {
   const auto needed = local::open_files(plan);
   const auto allowed = process::allow_open_files(needed.best);
@@ -91,7 +91,7 @@ Result<void> allow_files(const plan::Plan& plan) {
 
 std::string that_stay(const Error& why) { return fmt::format("temporary files of the run are kept: {}", why.message); }
 
-// In the guard: nobody else is there to tell.
+// In the guard: no other process is left to report.
 void remove_after_kill(const fs::path& scratch) {
   const auto gone = local::remove_scratch(scratch);
   if (gone) return;
@@ -99,7 +99,7 @@ void remove_after_kill(const fs::path& scratch) {
   write_within(STDERR_FILENO, that_stay(gone.error()) + "\n", last_patience);
 }
 
-// What no loop has heard of yet: a stop, or that the guard was killed. A signal, or 0.
+// What the loop has not noticed yet: a stop, or that the guard was killed. Returns a signal, or 0.
 int stopped_meanwhile(int guard_fd) {
   sigset_t pending{};
   ::sigpending(&pending);
@@ -110,7 +110,7 @@ int stopped_meanwhile(int guard_fd) {
   return guard_fd >= 0 && ::poll(&guard, 1, 0) > 0 ? SIGTERM : 0;
 }
 
-// One step with local processes, from a finished plan to its exit code.
+// A step with local processes, from the plan to its exit code.
 class LocalRun {
  public:
   LocalRun(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan, std::unique_ptr<Recorder> recorder, fs::path scratch)
@@ -129,7 +129,7 @@ class LocalRun {
     m_pipeline.folders = &m_folders;
     m_pipeline.commit = [this, guard_fd] { return commit(guard_fd); };
     if (guard_fd >= 0) {
-      m_loop.on_readable(guard_fd, [this, guard_fd] {  // the guard was killed: nobody but us ends the gang
+      m_loop.on_readable(guard_fd, [this, guard_fd] {  // the guard was killed: only we can end the gang
         m_loop.forget(guard_fd);
         stop(SIGTERM);
         m_loop.after(orphaned_grace, [this] { stop(SIGINT); });  // the second one ends the grace
@@ -189,7 +189,7 @@ class LocalRun {
   local::LocalBackend m_backend;
   run::Runner m_runner;
   log::BackPressure m_reader;
-  bool m_over = false;  // what is left is to be read
+  bool m_over = false;  // only the rest has to be read
 };
 
 }  // namespace
@@ -207,7 +207,7 @@ int run_locally(const StepCommand& command, const step::Inputs& inputs, const pl
     if (!made) return fail(command, made.error());
     try {
       return LocalRun(command, inputs, plan, std::move(*recorder), *made)(guard_fd);
-    } catch (...) {  // no thread can be made, say
+    } catch (...) {  // for example: no thread can be created
       static_cast<void>(local::remove_scratch(*made));
       throw;
     }

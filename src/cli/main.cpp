@@ -4,7 +4,7 @@
 #include "cli/app.h"
 
 namespace {
-// What a thousand pods or a flood of lines needed for a moment goes back to the system: a step waits for hours with what it needs now.
+// Memory that a thousand pods or a flood of lines needed for a moment is returned to the system: a step waits for hours with what it then has.
 constexpr int give_back_above = 64 << 10;  // bytes; glibc's own limit grows with what was freed
 }  // namespace
 

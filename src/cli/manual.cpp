@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view examples_begin = "Examples:";
 
-// The code point of the UTF-8 character at the front of our own, valid text, and its length.
+// The code point of the first UTF-8 character of a valid text, and its length.
 std::pair<unsigned, std::size_t> code_point(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   const std::size_t length = first < 0x80U ? 1 : first < 0xE0U ? 2 : first < 0xF0U ? 3 : 4;
@@ -23,7 +23,7 @@ std::pair<unsigned, std::size_t> code_point(std::string_view text) {
   return {code, length};
 }
 
-// Text that says nothing to roff (groff_char(7)).
+// Text without special meaning in roff (groff_char(7)).
 std::string plain(std::string_view text) {
   std::string result = !text.empty() && (text.front() == '.' || text.front() == '\'') ? "\\&" : "";
   while (!text.empty()) {
@@ -77,7 +77,7 @@ std::string entries(const std::vector<Option>& options, std::string_view group) 
   return text;
 }
 
-// A group that an earlier command has in the same words is only named: the inputs of a step belong to several.
+// A group that an earlier command has with the same words is only named: several commands share the inputs of a step.
 std::string options(const Command& program, const Command& command) {
   std::string text;
   for (const auto& group : groups_of(command)) {

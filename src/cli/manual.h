@@ -8,7 +8,7 @@
 
 namespace trainstep::cli {
 
-// trainstep(1) for groff and mandoc: macros of man(7), ASCII. It carries no date, so that the same sources make the same page.
+// trainstep(1) for groff and mandoc: man(7) macros, ASCII. It has no date, so that the same sources give the same page.
 std::string manual(const Command& program);
 
 }  // namespace trainstep::cli

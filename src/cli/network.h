@@ -1,4 +1,4 @@
-// The network of a run, and what the log tells of it: every request at level debug, a server that lets us wait at level warning.
+// The network of a run, and what is logged about it: every request at level debug, a server that makes us wait at level warning.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace trainstep::cli {
 
-// "GET https://10.96.0.1/api/v1/pods: 200 in 12 ms": without its query, which may be signed.
+// "GET https://10.96.0.1/api/v1/pods: 200 in 12 ms": without the query, which may be signed.
 class RequestLog : public http::Observer {
  public:
   RequestLog(Loop& loop, log::Log& log) : m_loop(loop), m_log(log) {}
@@ -30,7 +30,7 @@ class RequestLog : public http::Observer {
 
 class Network : public run::Listener {
  public:
-  // `api_server`: its origin. Once there is a job, the story itself tells of trouble with it.
+  // `api_server`: its origin. Once there is a job, the run itself reports problems with it.
   Network(PollLoop& loop, log::Log& log, std::string api_server);
   [[nodiscard]] http::Transport& transport() { return m_observed; }
   void event(const follow::Event& event) override;

@@ -1,4 +1,4 @@
-// What the commands that look at jobs have in common: the cluster, the jobs in it, and their names.
+// Common to the commands that look at jobs: the cluster, its jobs, and their names.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,17 +11,17 @@
 
 namespace trainstep::cli {
 
-// So long a server that does not answer is waited for.
+// How long a server that does not respond is waited for.
 inline constexpr Duration jobs_patience{30'000};
 
-// A string in an object; "": there is none at this place.
+// A string in an object; "" if there is none at this pointer.
 std::string text(const Json& object, const char* pointer);
 // "jobs/train-1"
 std::string shown_name(const cluster::Submitted& job);
 
 Result<std::unique_ptr<Connection>> connect(const JobsCommand& command, Access access);
 Result<cluster::Found> find(Connection& connection);
-// Exactly one.
+// Error unless there is exactly one.
 Result<cluster::Submitted> find_one(Connection& connection, const std::string& run);
 
 }  // namespace trainstep::cli

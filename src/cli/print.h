@@ -1,4 +1,4 @@
-// What a command was asked for, on standard output.
+// Prints the result of a command on standard output.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace trainstep::cli {
 
-// The exit code: 0, also when the reader (head, less) has had enough; else that of the error, which stands on stderr then.
+// Returns the exit code: 0, also if the reader (head, less) has closed the pipe; otherwise that of the error, which is printed on stderr.
 int print(std::string_view text);
 
 }  // namespace trainstep::cli

@@ -21,7 +21,7 @@ namespace trainstep::cli {
 namespace {
 
 constexpr std::size_t most_waiting = std::size_t{64} << 20U;
-constexpr Duration last_patience{2'000};  // with who reads a pipe
+constexpr Duration last_patience{2'000};  // for a reader of a pipe
 constexpr int looks_for_a_reader = 100;
 constexpr auto look_again = std::chrono::milliseconds(20);
 
@@ -30,8 +30,8 @@ bool is_fifo(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
-// Not blocking: a FIFO without a reader would never be open, and one whose reader sleeps would hold up the run. Who has just been started to read it
-// may need a moment.
+// Non-blocking: a FIFO without a reader would never open, and a slow reader would block the run. A reader that has just been started may need a
+// moment.
 Fd open_for_writing(const std::string& path) {
   const auto open = [&] { return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600)); };
   auto fd = open();
@@ -42,7 +42,7 @@ Fd open_for_writing(const std::string& path) {
   return fd;
 }
 
-// What is open already is written to where it stands, if it is a file: a pipe of somebody else would block.
+// A file that is already open is written at its current position; a pipe of somebody else would block.
 std::optional<int> open_file(const std::string& path) {
   const auto opened = named_descriptor(path);
   struct stat status{};
@@ -64,7 +64,7 @@ Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& path, std::v
     if (!taken) return input_error(fmt::format("--record: another run is writing {}; choose another file", path));
     lock = std::move(*taken);
     if (::ftruncate(fd.get(), 0) != 0) return input_error(fmt::format("--record: cannot write {}: {}", path, std::strerror(errno)));
-    ::fchmod(fd.get(), 0600);  // it may have been there
+    ::fchmod(fd.get(), 0600);  // it may have existed
   }
   return std::unique_ptr<Recorder>(new Recorder(std::move(fd), std::move(lock), path, std::move(secrets)));
 }
@@ -85,7 +85,7 @@ void Recorder::ends(const result::Verdict& verdict, Time at) {
   if (m_begun) write(follow::record_of(verdict, at));
 }
 
-// A disk that is full ends no training: what can be written is, and it is said.
+// A full disk does not end a training: what can be written is written, and the problem is reported.
 void Recorder::write(const Json& line) {
   if (m_broken) return;
   m_waiting += to_text(redacted_json(line, m_secrets)) + "\n";

@@ -1,4 +1,4 @@
-// --record: the events of a run into a file, for `trainstep replay`.
+// --record: writes the events of a run to a file, for `trainstep replay`.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,18 +18,18 @@ namespace trainstep::cli {
 
 class Recorder : public run::Listener {
  public:
-  // Made anew, readable by its owner only. `secrets` and what else is one (base/redact.h) are left out. Error: input; also of a FIFO that nobody has
-  // open for reading.
+  // Creates or truncates it, readable by its owner only. `secrets` and other secrets (base/redact.h) are left out. Error: input; also for a FIFO that
+  // nobody has open for reading.
   static Result<std::unique_ptr<Recorder>> open(const std::string& path, std::vector<std::string> secrets);
   ~Recorder() override;
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // Gets a sentence, once, when the record cannot be written to its end. What a slow reader of a pipe has not taken waits here, up to 64 MiB.
+  // Called once with a sentence if the record cannot be written completely. Up to 64 MiB are buffered for a slow reader of a pipe.
   void on_problem(std::function<void(const std::string&)> tell) { m_tell = std::move(tell); }
   void begins(const follow::RunState& machine, Time at) override;
   void event(const follow::Event& event) override;
-  // The last line. A run that never began has none.
+  // The last line. A run that never started has none.
   void ends(const result::Verdict& verdict, Time at);
 
  private:

@@ -21,7 +21,7 @@
 namespace trainstep::cli {
 namespace {
 
-constexpr std::chrono::hours for_ever{24 * 365};  // who pages through it may think; there is nothing to be stopped
+constexpr std::chrono::hours for_ever{24 * 365};  // a person with a pager may take time; there is nothing to stop
 
 class Player {
  public:
@@ -68,7 +68,7 @@ class Player {
   }
 
   log::Options m_options;
-  std::optional<log::Log> m_log;  // from the record's beginning
+  std::optional<log::Log> m_log;  // set at the start of the record
   follow::Replay m_replay;
   std::optional<follow::RecordedEnd> m_ended;
 };

@@ -1,4 +1,4 @@
-// `trainstep replay FILE`: the story and the verdict of a recorded run, offline.
+// `trainstep replay FILE`: the log and the verdict of a recorded run, offline.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace trainstep::cli {
 
-// The exit code is the recorded run's; 2 when the file is no record.
+// Returns the exit code of the recorded run, or 2 if the file is not a record.
 int run_replay(const std::string& path, log::Options options);
 
 }  // namespace trainstep::cli

@@ -14,7 +14,7 @@ namespace {
 
 enum class Place { here, cluster };
 
-// A pod or a pipeline never gets local processes by itself: the user would believe that the cluster trains.
+// Local processes are never the default in a pod or a pipeline: the user would believe that the cluster trains.
 Result<Place> place_of(const StepCommand& command, const step::Inputs& inputs) {
   if (command.cluster == "local") return Place::here;
   if (command.cluster == "kubernetes") return Place::cluster;
@@ -24,7 +24,7 @@ Result<Place> place_of(const StepCommand& command, const step::Inputs& inputs) {
   return pod || inputs.from_executor_input || !command.context.empty() ? Place::cluster : Place::here;
 }
 
-// A flag for the other place would be left out without a word.
+// A flag for the other place would be ignored silently.
 Result<void> check_flags(const StepCommand& command, Place place) {
   if (place == Place::here && !command.context.empty()) return usage_error("--context: cannot be combined with --cluster local; omit one of them");
   if (place == Place::cluster && !command.python.empty())
@@ -54,7 +54,7 @@ int run_run(const StepCommand& given) {
   const auto place = place_of(command, *inputs);
   if (!place) return fail(command, place.error());
   if (auto checked = check_flags(command, *place); !checked) return fail(command, checked.error());
-  // What can be known to be wrong without a server is said at once.
+  // Errors that can be found without a server are reported at once.
   const auto plan = plan::make_plan(inputs->request, job_types::traits());
   if (!plan) return fail(command, plan.error());
   conceal_all(*inputs, *plan);

@@ -1,4 +1,4 @@
-// `trainstep run`, here or in a cluster.
+// `trainstep run`, on this machine or in a cluster.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,16 +10,17 @@
 
 namespace trainstep::cli {
 
-// What --record asks for; null: nothing.
+// The recorder for --record; null if it is not given.
 Result<std::unique_ptr<Recorder>> recorder_for(const StepCommand& command, const step::Inputs& inputs);
 
-// The plan of a step that is who its outputs' folder or its Workflow, and its node there, make it: the same over all its attempts. Errors: input.
+// The plan of a step whose identity is given by the folder of its outputs, or by its Workflow and its node in it: the same for all its attempts.
+// Errors: input.
 Result<plan::Plan> plan_in_cluster(plan::Request request, const cluster::Facts& facts, const std::string& name_space);
 
 // report(), and the same in the container's termination message.
 int fail(const StepCommand& command, const Error& error);
 
-// Both return the exit code. `plan`: as it is known without a cluster.
+// Both return the exit code. `plan`: as known without a cluster.
 int run_locally(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan);
 int run_in_cluster(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan);
 

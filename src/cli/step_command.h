@@ -1,4 +1,4 @@
-// What `run` and `render` have in common: the inputs of a step.
+// Common to `run` and `render`: the inputs of a step.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,25 +13,25 @@
 namespace trainstep::cli {
 
 struct StepCommand {
-  step::Flags flags;            // every flag of the interface that was given, and the words that belong to none
-  std::string cluster;          // run: "local", "kubernetes"; empty: not said
+  step::Flags flags;            // every given flag of the interface, and words that belong to none
+  std::string cluster;          // run: "local", "kubernetes"; empty: not given
   std::string context;          // run: of the kubeconfig; empty: the current one
   std::string python;           // run
   std::string run_dir;          // run
   std::string record;           // run: a file for the events; empty: none
-  std::string exit_code_file;   // exit_code_file.h, which is open already; empty: none
+  std::string exit_code_file;   // already open (exit_code_file.h); empty: none
   std::string termination_log;  // run: of this container (termination_log.h); empty: none
   log::Options log_options;
   bool python_json = false;  // run
   bool explain = false;      // render
-  std::string api_version;   // render: "kubeflow.org/v1"; empty: the best
+  std::string api_version;   // render: "kubeflow.org/v1"; empty: the preferred one
 };
 
-// The flags and this process's context, read.
+// Reads the flags and the context of this process.
 Result<step::Inputs> read_inputs(const StepCommand& command);
-// Before anything is said of what the plan holds: its secrets become some of the inputs', and those are left out from now on (conceal()).
+// Before anything is printed about the plan: adds its secrets to those of the inputs, and keeps them out of all output from now on (conceal()).
 void conceal_all(step::Inputs& inputs, const plan::Plan& plan);
-// What whoever starts a job in a cluster should know of its secrets, and of variables that it does not get.
+// Notices for the user who starts a job in a cluster, about its secrets and about variables that are not passed on.
 std::vector<std::string> notices_of(const step::Inputs& inputs, const plan::Plan& plan);
 
 int run_render(const StepCommand& command);

@@ -15,7 +15,7 @@
 namespace trainstep::cli {
 namespace {
 
-// The job goes after its pods.
+// Deletes the job after its pods.
 cluster::Removal::Outcome remove(Connection& connection, const cluster::Submitted& job, const std::string& uid) {
   const kube::Path path{std::string(job.resource.group_version), std::string(job.resource.plural), connection.name_space,
                         text(job.object, "/metadata/name"), ""};
@@ -40,7 +40,7 @@ cluster::Removal::Outcome remove(Connection& connection, const cluster::Submitte
   return ended;
 }
 
-// Somebody else may have deleted the job in the background: then it goes before its pods.
+// Somebody else may have deleted the job in the background: then it disappears before its pods.
 std::optional<kube::ApiError> await_pods(Connection& connection, const cluster::Submitted& job) {
   const auto plan = cluster::plan_of(job);
   if (!plan) return std::nullopt;
@@ -56,7 +56,7 @@ std::optional<kube::ApiError> await_pods(Connection& connection, const cluster::
   return problem;
 }
 
-// Its step removes them, if there still is one: it alone has the keys.
+// The step removes them, if it still exists: only it has the credentials.
 void tell_data(Connection& connection, const cluster::Submitted& job) {
   const auto left = cluster::data_left_of(job.object);
   if (left.empty()) return;
