@@ -1,4 +1,4 @@
-// What time it is in the cluster, where its API server's clock and ours disagree. Pure.
+// The time in the cluster if the clocks of its API server and of this machine differ. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace trainstep::cluster {
 
-// How much the cluster's clock is ahead of ours: of the two that there are, ours and what the API server tells (`told`), the earlier one that is not
-// before what the cluster has written already; two that agree are believed whatever was written. So no wrong clock alone makes a job older than it
-// is. Unset: taken for ours.
+// How far the cluster's clock is ahead of ours. Of the two candidates, our clock and the one that the API server reports (`told`), takes the earlier
+// one that is not before what the cluster has already written; two that agree are trusted whatever was written. So a single wrong clock never makes a
+// job older than it is. Unset: assumed to be equal.
 inline std::optional<Duration> agreed_clock(std::optional<Duration> told, Time now, std::optional<Time> written) {
   constexpr Duration usual{60'000};  // clocks of one cluster differ by seconds
   const auto possible = [&](Duration ahead) { return !written || now + ahead >= *written - usual; };

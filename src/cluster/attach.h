@@ -1,4 +1,4 @@
-// Looking on at a job that somebody else's step runs, to its end. Nothing is ever written.
+// Follows a job of another step to its end, without writing anything.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,12 +15,11 @@ namespace trainstep::cluster {
 
 struct Place {
   std::string name_space;
-  std::string where;  // "in-cluster", "context x": for the story
+  std::string where;  // "in-cluster", "context x": for the log
   std::uint64_t seed = 0;
 };
 
-// Neither limits nor patience: it ends with the job, or when nothing more of it can be seen. What may not be seen is said. Its session stands on a
-// transport that can only read.
+// Without limits: ends with the job, or when nothing more of it can be seen. Reports what it may not read. Its session uses a read-only transport.
 class Attachment {
  public:
   // References must outlive it. `plan`: plan_of(job).

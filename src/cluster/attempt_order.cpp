@@ -13,13 +13,13 @@ namespace {
 constexpr Duration patience{60'000};
 constexpr Duration short_patience{10'000};
 
-// This process runs in it: whoever has lost it has written so.
+// This process runs in it: whoever lost it has set this status.
 bool has_ended(const Json& pod) {
   const auto phase = text(at(&pod, "status"), "phase");
   return phase == "Failed" || phase == "Succeeded";
 }
 
-// Neither ended, nor going, nor about to.
+// Not ended, not being deleted, and not about to be.
 bool is_whole(const Json& pod) {
   const auto* status = at(&pod, "status");
   if (const auto* conditions = at(status, "conditions"); conditions != nullptr && conditions->is_array())

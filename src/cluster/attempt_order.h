@@ -1,4 +1,4 @@
-// Which of two attempts of a step is the later one: the job is that one's. An attempt that was lost may come to its job after the next one has.
+// Which of two attempts of a step is the later one, which owns the job. A lost attempt may reach its job after the next one has.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,17 +20,19 @@ class AttemptOrder {
   AttemptOrder& operator=(const AttemptOrder&) = delete;
   ~AttemptOrder();
 
-  // What a job that this attempt makes or follows bears (began_annotation). Unset: no Workflow has made our pod, or it may not be read.
+  // The start time that a job created or followed by this attempt gets (began_annotation). Unset: our pod was not created by a Workflow, or cannot be
+  // read.
   [[nodiscard]] std::optional<Time> began() const { return m_began; }
-  // By what it bears, a later attempt has made or follows the job.
+  // Whether, by its annotation, a later attempt has created or follows the job.
   [[nodiscard]] bool is_later(const Json& job) const;
-  // As is_later(), but clocks are not believed against our own pod: while that is whole, no attempt comes after this one, and began() is from then on
-  // later than what the job bears. `done`: once, at once where nothing is to be asked, else from the loop; in doubt it is a later one's.
+  // Like is_later(), but clocks are not trusted over our own pod: while that is intact, no attempt comes after this one, and began() is from then on
+  // later than the job's annotation. Calls `done` once, immediately if nothing has to be read, otherwise from the loop; in doubt the job belongs to a
+  // later attempt.
   void judge(const Json& job, std::function<void(bool later)> done);
-  // Whether another attempt may have come in our place: our pod is gone, or has ended by the word of who has lost it. `done`: as above. Errors:
-  // unavailable, it cannot be known.
+  // Whether another attempt may have replaced this one: our pod is gone, or has ended according to whoever lost it. `done`: as above. Errors:
+  // unavailable, it cannot be determined.
   void ask_replaced(std::function<void(Result<bool> replaced)> done);
-  // Nobody waits for an answer any more.
+  // Cancels a pending question.
   void forget() { m_client.cancel(m_call); }
 
  private:

@@ -23,7 +23,7 @@ std::string counts(const plan::Plan& plan) {
   return all;
 }
 
-// What keeps an object that is deleted.
+// What keeps a deleted object.
 std::string finalizers_of(const Json& object) {
   std::string all;
   const auto* finalizers = at(metadata_of(object), "finalizers");
@@ -79,7 +79,7 @@ void ClusterBackend::prepare(Sink sink) {
 
 void ClusterBackend::submitted(Result<Submitted> result) {
   m_client.loop().cancel(m_timer);
-  if (!result && (m_removal_wanted || m_keep_wanted)) {  // it may exist all the same
+  if (!result && (m_removal_wanted || m_keep_wanted)) {  // it may exist nevertheless
     m_timer = m_client.loop().after(Duration{}, [this] { find_job(); });
     return;
   }
@@ -105,15 +105,15 @@ void ClusterBackend::submitted(Result<Submitted> result) {
         [this](Result<void> made) {
           if (!made) emit(follow::BackendFailed{std::move(made.error())});
         });
-  if (is_leased(m_submitted->object)) m_lift_rests.set(next_lift);  // it was tried just now
+  if (is_leased(m_submitted->object)) m_lift_rests.set(next_lift);  // just tried
   if (m_submitted->kept) follow_with_deadline(*m_submitted->kept);
   look_at_job(m_submitted->object);
   m_was_over = m_over && m_submitted->adopted;
   watch_all();
-  m_submitted->object = Json();  // the watch knows it better
+  m_submitted->object = Json();  // the watch knows better
 }
 
-// When the job started says its operator, by a clock of its own.
+// The start time of the job is set by its operator, whose clock may differ.
 std::optional<Duration> ClusterBackend::clusters_clock() const {
   return agreed_clock(m_client.clock(), m_client.loop().now(), std::max(m_facts.written, from_rfc3339(m_created)));
 }
@@ -166,7 +166,7 @@ void ClusterBackend::watch_all() {
   m_watches.push_back(std::make_unique<kube::Watch>(m_client, std::move(pods), std::move(pod_sink)));
 
   watch_events(m_plan.job_name);
-  // mpi-operator's launcher is a Job of its own, whose pods quota and webhooks may refuse.
+  // The launcher of mpi-operator is a Job of its own, whose pods quota and webhooks may reject.
   if (has_launcher_job()) watch_events(launcher_name());
 }
 
@@ -174,7 +174,7 @@ void ClusterBackend::look_at_job(const Json& object) {
   if (uid_of(object) != m_uid || m_gone || !m_known.take(object, m_client.loop().now())) return;
   auto judged = judgement_of(object);
   const auto planned = m_plan.options.run_policy.active_deadline;
-  // Without a deadline of its own it is the keeping's, even if that was taken away meanwhile.
+  // Without its own deadline it has that of the keeping, even if that was removed in the meantime.
   m_kept = m_kept || (!own_deadline(object, planned) && is_leased(object));
   if (is_overdue(judged) && (m_kept || is_cut_short(object, planned))) judged.reason = follow::kept_in_vain;
   m_over = judged.state == job_types::Judgement::State::succeeded || judged.state == job_types::Judgement::State::failed;
@@ -231,7 +231,7 @@ void ClusterBackend::follow_log(const follow::FollowLog& order) {
   log->hold(m_logs_held);
 }
 
-// The pods write on: their lines wait in the kubelet's files.
+// The pods continue to write: their lines wait in the files of the kubelet.
 void ClusterBackend::hold_output(Pressure pressure) {
   m_logs_held = pressure != Pressure::none;
   for (auto& [key, log] : m_logs) log->hold(m_logs_held);

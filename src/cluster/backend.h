@@ -1,4 +1,4 @@
-// A job in a Kubernetes cluster: made or adopted, watched, its logs followed, removed.
+// A job in a Kubernetes cluster: creates or adopts it, watches it, follows its logs, removes it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -31,35 +31,35 @@ namespace trainstep::cluster {
 
 class ClusterBackend : public run::Backend {
  public:
-  // References must outlive it. `name_space`: of the job; `attempt`: random, tells this process from others.
-  // With `existing` (attach) that job is followed, none is made.
+  // References must outlive it. `name_space`: of the job; `attempt`: random, identifies this process. With `existing` (attach) that job is followed,
+  // none is created.
   ClusterBackend(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt,
                  std::optional<Submitted> existing = std::nullopt);
   ~ClusterBackend() override;
 
-  // Before prepare(): what the job is to take with it.
+  // Before prepare(): objects that are to be created with the job and owned by it.
   void bring(std::vector<OwnedObject> objects) { m_wanted = std::move(objects); }
-  // Before prepare(): what counts instead of the times of `facts`, where the job is in another cluster than its step. It must outlive this.
+  // Before prepare(): replaces the times of `facts` if the job is in another cluster than its step. Must outlive this object.
   void ordered_by(AttemptOrder& order) { m_order = &order; }
-  // Before prepare(): no job is made or followed; one that an earlier attempt has made is only looked for when it is to be removed or kept.
+  // Before prepare(): no job is created or followed; one that an earlier attempt has created is only looked for if it is to be removed or kept.
   void only_end() { m_only_end = true; }
-  // The step has been told to end, why is still being asked: from now on no job is made.
+  // The step was told to stop, and why is still being determined: from now on no job is created.
   void make_none() {
     m_make_none = true;
     if (m_submission) m_submission->hold();
   }
-  // When our pod's end began, by the cluster's clock.
+  // When the end of our pod began, by the cluster's clock.
   void ends_since(Time time) { m_ends_since = time; }
-  // When our pod's SIGKILL comes, by our own clock: what the end of the step still asks of the API server is done, or given up, before.
+  // When our pod will get SIGKILL, by our own clock: the remaining requests of the end are completed or given up before.
   void dies_at(Time time);
-  // The pods of a cancelled job still write for their grace: its clean-up waits for their end.
+  // Pods of a cancelled job still write during their grace: the cleanup waits for their end.
   void await_pods() { m_awaits_pods = true; }
-  // The job is another step's: nothing is ever done to it, and its pods need not be visible.
+  // The job belongs to another step: it is never changed, and its pods need not be visible.
   void only_look_on() { m_looks_on = true; }
   [[nodiscard]] bool looks_on() const { return m_looks_on; }
-  // The primary's, when it has ended well; null: none was seen.
+  // Of the primary, if it has succeeded; null: none was seen.
   [[nodiscard]] const result::PodReport* report() const { return m_report ? &*m_report : nullptr; }
-  // Which process has made the job (attempt_annotation); its training's record bears that.
+  // The process that created the job (attempt_annotation); the record of its training has the same.
   [[nodiscard]] const std::string& made_by() const { return m_made_by; }
 
   void prepare(Sink sink) override;
@@ -70,21 +70,21 @@ class ClusterBackend : public run::Backend {
   void remove_job(const follow::RemoveJob& order) override;
   void hold_output(Pressure pressure) override;
   void keep_job(const follow::KeepJob& order) override;
-  // Nothing, where no pod has told it and the record of the training may (StepData::whole_report).
+  // Empty if no pod has reported it and the record of the training may (StepData::whole_report).
   Result<std::vector<run::OutputFound>> collect() override;
   static constexpr std::string_view untold =
       "no pod reports what the training returned and whether its outputs were delivered: the pods are gone, or the report exceeded the 12 KiB that "
       "the termination messages of a pod share";
 
-  // After the outputs are safe: marks the job as told, or deletes it and waits for its end (job_options.cleanup; docs/cluster.md, What happens).
-  // `done` is called once, from the loop, with what could not be done (empty: nothing); `tell`: what is waited for.
+  // After the outputs are safe: marks the job as reported, or deletes it and waits for its end (job_options.cleanup; docs/cluster.md, What happens).
+  // Calls `done` once, from the loop, with what could not be done (empty: nothing); `tell`: what it waits for.
   void conclude(const result::Verdict& verdict, std::function<void(std::string text)> tell, std::function<void(std::string problem)> done);
-  // Before it: what the job has delivered goes, or is gone; whoever finds the job has to make it anew.
+  // Call it before conclude(): what the job has delivered is or will be deleted, so that whoever finds the job has to create it again.
   void data_goes() { m_data_goes = true; }
-  // How the job's step has told its pipeline that it ended; unset: it has not.
+  // The end that the job's step has reported to its pipeline; unset: none.
   [[nodiscard]] std::optional<result::VerdictClass> told() const { return m_told; }
   [[nodiscard]] bool exists() const { return m_submitted.has_value(); }
-  // It had ended before this attempt saw it first: what it has delivered may have been taken away meanwhile.
+  // It had ended before this attempt first saw it: what it delivered may have been deleted since.
   [[nodiscard]] bool was_over() const { return m_was_over; }
   [[nodiscard]] bool gone() const { return m_gone; }
 
@@ -174,7 +174,7 @@ class ClusterBackend : public run::Backend {
   [[nodiscard]] kube::Path job_path() const;
   [[nodiscard]] kube::Path claim_path() const { return {"v1", "persistentvolumeclaims", m_name_space, m_plan.pvc_name, ""}; }
 
-  // How often it is tried to take away the deadline of a job that is followed already: at most 60 times in the hour that it has.
+  // How often removing the deadline of a followed job is tried: at most 60 times in the hour that it has.
   static constexpr Duration next_lift{60'000};
   static constexpr std::string_view may_appear = "a create request was not answered: a job of this run may still appear";
   static constexpr std::string_view is_followed = "another attempt of this step follows the job; leaving it unchanged";
@@ -193,23 +193,23 @@ class ClusterBackend : public run::Backend {
   std::unique_ptr<OwnedObjects> m_owned_objects;
   std::unique_ptr<ClaimChange> m_claim_change;
   std::optional<Submitted> m_submitted;
-  job_types::Resource m_resource;  // of the job that was submitted
+  job_types::Resource m_resource;  // of the submitted job
   std::string m_uid;
-  std::string m_created;  // as the API server wrote it
+  std::string m_created;  // as written by the API server
   std::string m_made_by;
-  std::map<std::string, bool> m_launchers;            // uids of Jobs with the launcher's name: whether they are this MPIJob's
-  std::map<std::string, std::vector<Json>> m_unsure;  // events of Jobs of whom that is being asked
+  std::map<std::string, bool> m_launchers;            // uids of Jobs with the launcher's name: whether they belong to this MPIJob
+  std::map<std::string, std::vector<Json>> m_unsure;  // events of Jobs for which that is being determined
   std::unique_ptr<PodIndex> m_pods_by_label;
-  std::map<std::string, follow::MemberIndex> m_pods;  // uid → member, of those that exist
+  std::map<std::string, follow::MemberIndex> m_pods;  // uid → member, of existing pods
   std::vector<std::unique_ptr<kube::Watch>> m_watches;
-  std::map<std::pair<std::string, std::string>, std::shared_ptr<kube::LogKin>> m_log_kin;  // by pod's name and container
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<kube::LogKin>> m_log_kin;  // by pod name and container
   std::map<std::pair<follow::MemberIndex, std::string>, std::unique_ptr<kube::LogStream>> m_logs;
   bool m_logs_held = false;
   kube::Client::CallId m_call = 0;
-  std::vector<kube::Client::CallId> m_asked;  // after launchers
+  std::vector<kube::Client::CallId> m_asked;  // about launchers
   Loop::TimerId m_timer = 0;
-  std::optional<result::PodReport> m_report;                   // the primary's, when it has ended well
-  Deadline m_removal_ends;                                     // while the server answers
+  std::optional<result::PodReport> m_report;                   // of the primary, if it has succeeded
+  Deadline m_removal_ends;                                     // while the server responds
   bool m_removal_at_once = false, m_unless_succeeded = false;  // RemoveJob
   bool m_awaits_pods = false;                                  // of a cancelled job
   bool m_refusal_told = false;
@@ -219,53 +219,53 @@ class ClusterBackend : public run::Backend {
   bool m_cleanup_told = false;
   std::unique_ptr<JobSearch> m_search;
   std::unique_ptr<Lease> m_lease;
-  std::string m_lease_problem;                       // of the last try to give it a deadline
-  Loop::TimerId m_keep_timer = 0, m_lift_timer = 0;  // the end of the keeping, or of all; the next try to lift
-  bool m_created_once = false;                       // one create at most was sent …
-  bool m_create_seen = false;                        // … and this is what it has made
-  bool m_deleted = false;                            // the server has taken a DELETE of the verdict
-  bool m_looked_at_last = false;                     // for the job of such a create, after that
-  Deadline m_settled;                                // by then a create whose answer is lost has taken effect or never will
+  std::string m_lease_problem;                       // of the last attempt to set a deadline
+  Loop::TimerId m_keep_timer = 0, m_lift_timer = 0;  // the end of the keeping, or of everything; the next attempt to remove the deadline
+  bool m_created_once = false;                       // at most one create was sent …
+  bool m_create_seen = false;                        // … and this is what it has created
+  bool m_deleted = false;                            // the server has accepted a DELETE of the verdict
+  bool m_looked_at_last = false;                     // after that, for the job of such a create
+  Deadline m_settled;                                // by then a create whose response is lost has taken effect or never will
   std::optional<Time> m_started, m_ends_since, m_dies_at;
-  std::string m_version;  // resourceVersion of the job as it was seen last
-  int m_look = 0;         // which look_again() is the last
-  // Of the job by its name, beside its watch: whether it is gone, whether it has ended.
+  std::string m_version;  // resourceVersion of the job as it was last seen
+  int m_look = 0;         // identifies the last look_again()
+  // A GET of the job by its name, in addition to its watch: whether it is gone, whether it has ended.
   kube::Client::CallId m_question = 0;
   Loop::TimerId m_question_timer = 0;
   Loop::TimerId m_end_timer = 0, m_look_timer = 0;
   Freshness m_known;
   struct Absence {
-    int lists = 0;       // in a row, that do not hold it
-    int new_enough = 0;  // of them, those that could
+    int lists = 0;       // consecutive ones without it
+    int new_enough = 0;  // of them, those that were recent enough
   };
   std::map<std::string, Absence> m_missing;  // pods, by uid
-  int m_absences = 0;                        // answers in a row that there is no such job
+  int m_absences = 0;                        // consecutive responses that there is no such job
   kube::Client::CallId m_pods_call = 0;
   Loop::TimerId m_pods_timer = 0;
-  int m_questions = 0;      // that brought no answer
-  int m_vain_looks = 0;     // in a row
-  int m_vain_lists = 0;     // the same of its pods
+  int m_questions = 0;      // that brought no response
+  int m_vain_looks = 0;     // consecutive
+  int m_vain_lists = 0;     // the same for its pods
   int m_old_lists = 0;      // of them, older than the job
   int m_end_looks = 0;      // since something of it has ended
   bool m_pod_over = false;  // one of them
   bool m_over = false;      // its status is final
   bool m_was_over = false;  // … when it was found
   bool m_gone = false;
-  bool m_removal_wanted = false;  // also before it is known whether there is a job
+  bool m_removal_wanted = false;  // also before it is known whether a job exists
   bool m_keep_wanted = false;
   bool m_kept = false;  // it was left to another attempt before it was found
   bool m_only_end = false, m_make_none = false;
   std::string m_follower_before;  // of the job as it was found
   bool m_taken_over = false;      // another attempt follows it …
-  bool m_later = false;           // … which has begun after this one
+  bool m_later = false;           // … which has started after this one
   std::optional<result::VerdictClass> m_told;
-  bool m_leased = false;  // it has a deadline of an attempt before, as it was seen last
+  bool m_leased = false;  // it has a deadline of an earlier attempt, as last seen
   bool m_lifting = false;
-  bool m_begun = false;                  // it has run, as far as was ever seen: who suspends a job may take its start time away
-  bool m_waits = false;                  // it is suspended and has not begun
-  std::optional<Duration> m_own;         // own_deadline() of the job as it was seen last
-  Deadline m_lift_rests;                 // until then none is taken away
-  kube::Client::CallId m_keep_call = 0;  // a look between two tries to leave it
+  bool m_begun = false;                  // it has run at some time: suspending a job may remove its start time
+  bool m_waits = false;                  // it is suspended and has not started
+  std::optional<Duration> m_own;         // own_deadline() of the job as last seen
+  Deadline m_lift_rests;                 // until then none is removed
+  kube::Client::CallId m_keep_call = 0;  // a pause between two attempts to keep it
 };
 
 }  // namespace trainstep::cluster

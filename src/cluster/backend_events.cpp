@@ -1,4 +1,4 @@
-// ClusterBackend: Warning events of the job, of the Job that is its MPI launcher, and of its pods.
+// ClusterBackend: Warning events of the job, of the Job of its MPI launcher, and of its pods.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr Duration lasts = std::chrono::hours(1);  // an hour of waiting costs 12 requests at most, with an MPIJob's launcher and a log
+constexpr Duration lasts = std::chrono::hours(1);  // an hour of waiting costs at most 12 requests, with an MPIJob's launcher and a log
 
-// When an event happened last; series are the newer form (events.k8s.io), which the core API shows, too.
+// When an event happened last; series are the newer form (events.k8s.io), which the core API returns as well.
 std::optional<Time> last_time(const Json& event) {
   for (const auto& written : {text(at(&event, "series"), "lastObservedTime"), text(&event, "lastTimestamp"), text(&event, "eventTime"),
                               text(&event, "firstTimestamp"), text(metadata_of(event), "creationTimestamp")})
@@ -27,7 +27,7 @@ bool is_owned_by(const Json& object, const std::string& uid) {
 
 }  // namespace
 
-// Events only explain: where they may not be read, the job runs all the same.
+// Events only explain: if they may not be read, the job runs nevertheless.
 void ClusterBackend::watch_events(const std::string& object) {
   kube::WatchOptions events;
   events.path = {"v1", "events", m_name_space, "", ""};
@@ -45,7 +45,7 @@ void ClusterBackend::watch_events(const std::string& object) {
   m_watches.push_back(std::make_unique<kube::Watch>(m_client, std::move(events), std::move(sink)));
 }
 
-// Events outlive their objects by an hour, and any object may have the job's name: only those of this very job count.
+// Events outlive their objects by an hour, and other objects may have had the job's name: only events of this very job count.
 void ClusterBackend::look_at_event(const Json& object) {
   const auto* about = at(&object, "involvedObject");
   if (metadata_of(object) == nullptr) return;
@@ -56,7 +56,7 @@ void ClusterBackend::look_at_event(const Json& object) {
   }
 }
 
-// Its Job's uid is not known beforehand. Where it may not be looked at, an event that came after the MPIJob was made is taken for its own.
+// The uid of its Job is not known in advance. If the Job may not be read, an event that came after the MPIJob was created is assumed to be its own.
 void ClusterBackend::look_at_launcher(const Json& event) {
   const auto uid = text(at(&event, "involvedObject"), "uid");
   if (const auto known = m_launchers.find(uid); known != m_launchers.end()) {
@@ -88,7 +88,7 @@ void ClusterBackend::tell_warning(const Json& event) {
                            text(metadata_of(event), "resourceVersion"), last_time(event)});
 }
 
-// Of all pods of the namespace: a gang's are too many to be asked for one by one.
+// Of all pods in the namespace: the pods of a gang are too many for a request each.
 void ClusterBackend::watch_pod_events() {
   kube::WatchOptions events;
   events.path = {"v1", "events", m_name_space, "", ""};

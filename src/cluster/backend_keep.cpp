@@ -1,4 +1,4 @@
-// A job that is left to the next attempt of its step, and what the one before has left (docs/adr/0021).
+// ClusterBackend: keeps a job for the next attempt of its step, and handles what an earlier one has kept (docs/adr/0021).
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -18,12 +18,12 @@ namespace {
 
 // How long a job waits for the next attempt of its step.
 constexpr Duration kept_for = std::chrono::hours(1);
-// Of the time that is left before SIGKILL: for the words after the last answer.
+// Part of the time before SIGKILL: for the log lines after the last response.
 constexpr Duration for_last_words{1'000};
 constexpr Duration usual_grace{30'000};
-constexpr int quick_tries = 3;  // to leave a job that changes meanwhile
+constexpr int quick_tries = 3;  // to keep a job that changes in the meantime
 
-// As a queue does it.
+// As a queue does.
 bool is_suspended(const Json& job) {
   const auto* spec = at(&job, "spec");
   const auto* policy = at(spec, "runPolicy");
@@ -33,7 +33,7 @@ bool is_suspended(const Json& job) {
 
 }  // namespace
 
-// Also while it is being removed: what was to be ended by a cancel or a limit, and then the signal came.
+// Also while it is being removed: a cancel or a limit was about to end it, and then the signal came.
 void ClusterBackend::dies_at(Time time) {
   m_dies_at = time;
   if (!m_removal_wanted || m_gone || m_keep_timer != 0) return;
@@ -41,18 +41,18 @@ void ClusterBackend::dies_at(Time time) {
   m_keep_timer = m_client.loop().after(time_left(), [this] { out_of_time(); });
 }
 
-// Under a second there is none to spare.
+// Nothing of the last second can be spared.
 Duration ClusterBackend::time_left() const {
   const auto left = m_dies_at ? std::clamp(std::chrono::duration_cast<Duration>(*m_dies_at - m_client.loop().now()), Duration{0}, usual_grace * 1'000)
                               : usual_grace;
   return left - std::min(for_last_words, left / 4);
 }
 
-// Half of the time that is left is for the deadline; what cannot be given one by then is deleted in the other half, unless another attempt is sure.
-// KFP's launcher leaves time for one of them.
+// Half of the remaining time is for the deadline; if it cannot be set by then, the job is deleted in the other half, unless another attempt is
+// certain. KFP's launcher leaves time for only one of them.
 void ClusterBackend::keep_job(const follow::KeepJob& /*order*/) {
   stop_keeping();
-  m_watches.clear();  // what they cannot see any more must not end the keeping
+  m_watches.clear();  // losing sight of the job must not end the keeping
   m_keep_wanted = true;
   m_removal_ends.set(time_left());
   m_keep_timer = m_client.loop().after(m_facts.launcher ? time_left() : time_left() / 2, [this] { cannot_keep("no answer in the remaining time"); });
@@ -66,8 +66,8 @@ void ClusterBackend::stop_keeping() {
   m_lifting = false;
 }
 
-// Kubernetes stops the deadline of a suspended job, and begins it anew when that is resumed: it would not end one that waits in a queue. Such a job
-// has done nothing that its end could lose.
+// Kubernetes stops the deadline of a suspended job, and restarts it when the job is resumed: it would not end one that waits in a queue. Such a job
+// has not done anything that its end could lose.
 void ClusterBackend::lease_job() {
   if (!m_taken_over && !m_waits) return try_to_lease(1);
   m_timer = m_client.loop().after(Duration(0), [this] {
@@ -76,7 +76,8 @@ void ClusterBackend::lease_job() {
   });
 }
 
-// Its watch may be silent without anybody's knowing: it may have been resumed, and train. Who does not answer now may have no time for the DELETE.
+// Its watch may be silent without being noticed: it may have been resumed, and be training. Without a response now there may be no time for the
+// DELETE.
 void ClusterBackend::look_whether_it_waits() {
   m_lift_timer = m_client.loop().after(time_left() / 4, [this] {
     m_lift_timer = 0;
@@ -98,9 +99,8 @@ void ClusterBackend::waits_in_queue() {
   emit(follow::BackendFailed{{ErrorKind::unavailable, "it is suspended and has not started: nothing is lost, and no deadline would end it"}});
 }
 
-// The clock that counts is the cluster's; what was read of our pod's end is as well.
-// Whatever is answered, only that there is no such job ends it before its time, or that another attempt follows it: this one was lost, and its
-// process has lived on.
+// The cluster's clock counts; what was read about the end of our pod uses it as well. Of all responses only two end this early: that there is no such
+// job, and that another attempt follows it – then this one was lost, and its process survived.
 void ClusterBackend::try_to_lease(int tries) {
   if (m_taken_over) {
     tell(std::string(is_followed));
@@ -123,13 +123,13 @@ void ClusterBackend::lease_failed(int tries, const kube::ApiError& problem) {
   m_timer = m_client.loop().after(pause, [this, tries] { look_before_lease(tries + 1); });
 }
 
-// It has changed since it was seen, perhaps because it was taken up, or is over: then nothing is left that a deadline would end. That it is gone says
-// only a PATCH: who has been asked may be behind who knows the job.
+// It has changed since it was seen, perhaps because it was adopted, or is over: then there is nothing that a deadline would have to end. Only a PATCH
+// can tell that it is gone: a server that is read may be behind one that knows the job.
 void ClusterBackend::look_before_lease(int tries) {
   m_keep_call = m_client.get(job_path(), {}, {Duration(0)}, [this, tries](const kube::Answer& answer) {
     m_keep_call = 0;
     const auto presence = presence_of(answer, m_plan.job_name, m_uid);
-    if (presence == Presence::gone && answer) return kept();  // its name is another's
+    if (presence == Presence::gone && answer) return kept();  // its name belongs to another one
     if (presence == Presence::there) {
       know_job(*answer);
       if (is_over(*answer)) return kept();
@@ -144,7 +144,7 @@ bool ClusterBackend::is_over(const Json& job) const {
   return state == succeeded || state == failed;
 }
 
-// Who follows the job when it is found is of an attempt before, whatever has made us look for it – but not if it is the job that we have made.
+// A follower of the job at the time it is found is an earlier attempt, whatever caused the look – unless we have created the job.
 void ClusterBackend::know_follower(const Json& object) {
   const bool made_by_us = text(at(metadata_of(object), "annotations"), attempt_annotation) == m_attempt;
   m_follower_before = made_by_us ? "" : follower_of(object);
@@ -179,7 +179,7 @@ void ClusterBackend::cannot_keep(std::string why) {
   emit(follow::BackendFailed{{ErrorKind::unavailable, std::move(why)}});
 }
 
-// SIGKILL is near: what is not done by now is said.
+// SIGKILL is near: reports what could not be done.
 void ClusterBackend::out_of_time() {
   m_keep_timer = 0;
   if (m_gone || !m_removal_wanted) return;
@@ -190,26 +190,26 @@ void ClusterBackend::out_of_time() {
   emit(follow::BackendFailed{{ErrorKind::unavailable, "the API server did not accept its deletion in the remaining time"}});
 }
 
-// It is followed all the same: it is the one job of this run. Until the deadline goes, it may end by it.
+// It is followed nevertheless: it is the only job of this run. Until the deadline is removed, it may end because of it.
 void ClusterBackend::follow_with_deadline(const Error& why) {
   tell(fmt::format("cannot remove the deadline set by the previous attempt, which may end the job; trying again every minute: {}", why.message));
   lift_in(next_lift);
 }
 
-// All that leaving it, or ending it, goes by.
+// Everything that keeping or ending it depends on.
 void ClusterBackend::know_job(const Json& object) {
   m_version = text(metadata_of(object), "resourceVersion");
   m_started = from_rfc3339(text(at(&object, "status"), "startTime"));
   m_leased = is_leased(object);
   m_told = outcome_of(object);
-  m_begun = m_begun || m_started || m_leased || has_run(object);  // an attempt before has left no other
+  m_begun = m_begun || m_started || m_leased || has_run(object);  // no other was left by an earlier attempt
   m_waits = is_suspended(object) && !m_begun;
   m_own = own_deadline(object, m_plan.options.run_policy.active_deadline);
   m_taken_over = is_taken_over(object);
   m_later = m_order->is_later(object);
 }
 
-// An attempt that was lost may leave a deadline at any time: its process need not know that the job is followed.
+// A lost attempt may set a deadline at any time: its process need not know that the job is followed.
 void ClusterBackend::look_at_keeping(const Json& object) {
   know_job(object);
   const bool followed = !m_looks_on && !m_keep_wanted && !m_removal_wanted && !m_taken_over;

@@ -1,4 +1,4 @@
-// Looks at the job and its pods beside their watches: what a list or a silent watch does not show may be there all the same.
+// ClusterBackend: reads the job and its pods in addition to their watches, because a list or a silent watch may not show everything.
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
@@ -11,20 +11,20 @@
 namespace trainstep::cluster {
 namespace {
 
-// A watch tells that the job has ended within this time after its pod or its log did; then it is asked for, later and later.
+// A watch reports the end of a job within this time after that of its pod or log; after that the job is read, at growing intervals.
 constexpr Duration end_is_told{10'000};
-constexpr int most_end_looks = 8;  // after some 40 minutes the watches' own renewal has to do
+constexpr int most_end_looks = 8;  // after some 40 minutes the renewal of the watches must be enough
 constexpr Duration next_list{1'000};
 constexpr int most_old_lists = 5;
-constexpr int most_vain_looks = 8;  // answers in a row that are no API server's: a minute
-// One API server may be behind another: a job is gone when so many answers in a row say so, a pod when so many lists do not hold it.
+constexpr int most_vain_looks = 8;  // consecutive responses that are not from an API server: a minute
+// API servers may be behind each other: a job is gone after this many consecutive responses, a pod after this many lists without it.
 constexpr int absences_believed = 3;
 constexpr int lists_believed = 2;
-constexpr int old_lists_believed = 12;  // … which are older than the pod: a server that was restored from a backup has only such
+constexpr int old_lists_believed = 12;  // … that are older than the pod: a server restored from a backup has no others
 
 }  // namespace
 
-// The job is missing from a list, which may be a stale one.
+// The job is missing from a list, which may be outdated.
 void ClusterBackend::ask_for_job() {
   if (m_gone || m_watches.empty() || m_question != 0 || m_question_timer != 0) return;
   m_question = m_client.get(job_path(), {}, {}, [this](const kube::Answer& answer) {
@@ -38,13 +38,13 @@ void ClusterBackend::ask_for_job() {
   });
 }
 
-// Another object has its name now – one that is older had it before –, or it has been missed often enough.
+// Another object has its name now – an older one had it before –, or it was missing often enough.
 bool ClusterBackend::has_gone(const kube::Answer& answer) {
   if (!answer) return ++m_absences >= absences_believed;
   return !kube::is_older_version(text(metadata_of(*answer), "resourceVersion"), m_version);
 }
 
-// What answered was no API server that knows this resource, or one that may be behind the others.
+// The response was not from an API server that knows this resource, or from one that may be behind the others.
 void ClusterBackend::ask_again() {
   m_question_timer = m_client.loop().after(m_client.pause(++m_questions), [this] {
     m_question_timer = 0;
@@ -69,13 +69,13 @@ void ClusterBackend::pod_over() {
   expect_end();
 }
 
-// A create whose answer was lost may have come after it, also while nobody could look: who removes looks for that (removed()).
+// A create whose response was lost may have taken effect later, also while it could not be seen: removal checks for that (removed()).
 void ClusterBackend::job_gone() {
   if (m_removal_wanted && m_settled.is_set()) return;
   if (!std::exchange(m_gone, true)) emit(follow::JobGone{});
 }
 
-// The job first: what its pods say is then at least as new.
+// The job first, so that what its pods say is at least as new.
 void ClusterBackend::look_again() {
   const auto turn = ++m_look;
   m_call = m_client.get(job_path(), {}, {}, [this, turn](kube::Answer answer) {
@@ -88,7 +88,7 @@ void ClusterBackend::look_again() {
       job_gone();
     else
       look_at_job(*answer);
-    if (turn == m_look) look_at_pods_again(turn);  // its end may have made us begin anew
+    if (turn == m_look) look_at_pods_again(turn);  // its end may have made us start again
   });
 }
 
@@ -125,13 +125,14 @@ void ClusterBackend::look_at_pods_again(int turn) {
   });
 }
 
-// An API server that does not know of the job's end yet need not know its pods. Versions of two resources are only mostly of one count.
+// An API server that does not know of the end of the job yet may not know its pods. Versions of two resources usually, but not always, share a
+// counter.
 bool ClusterBackend::is_behind(const Json& list) {
   if (m_looks_on) return false;
   return kube::is_older_version(text(metadata_of(list), "resourceVersion"), m_version) && ++m_old_lists <= most_old_lists;
 }
 
-// Of a gateway, or of an API server that has just begun: the pods may be there all the same.
+// From a gateway, or from an API server that has just started: the pods may exist nevertheless.
 void ClusterBackend::pods_refused(int turn, const kube::ApiError& problem) {
   if (++m_vain_lists <= most_vain_looks) {
     m_client.loop().cancel(m_look_timer);
@@ -147,7 +148,7 @@ bool ClusterBackend::take_list(const Json& list) {
   return look_at_pods(list.at("items").get_ref<const Json::array_t&>(), text(metadata_of(list), "resourceVersion"));
 }
 
-// One list may be a stale one: a pod is gone when two in a row do not hold it that could. False: of some that is not known yet.
+// A list may be outdated: a pod is gone when two consecutive ones, which were recent enough, do not have it. False: for a pod that is not known yet.
 bool ClusterBackend::look_at_pods(const std::vector<Json>& items, const std::string& version) {
   std::set<std::string> there;
   for (const auto& item : items) {

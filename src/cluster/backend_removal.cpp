@@ -1,4 +1,4 @@
-// How a job goes: because the verdict ends it, or in the clean-up after the end.
+// ClusterBackend: removes the job, because the verdict ends it, or in the cleanup after the end.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -12,19 +12,19 @@
 namespace trainstep::cluster {
 namespace {
 
-// A removal that the server does not take is tried for so long: a cancelled step has at most 30 s to live.
+// How long a removal that the server rejects is retried: a cancelled step has at most 30 s to live.
 constexpr Duration removal_patience{25'000};
-// How long the clean-up after the end is tried, and then waits for pods that take their time to stop.
+// How long the cleanup after the end is retried, and then waits for pods that stop slowly.
 constexpr Duration cleanup_patience{120'000};
-// … and how long for an API server that does not answer at all.
+// … and how long for an API server that does not respond at all.
 constexpr Duration cleanup_silence{900'000};
-// How long the answer to a create is waited for before the job is looked for by its name.
+// How long the response to a create is waited for before the job is looked for by its name.
 constexpr Duration create_patience{1'000};
 constexpr Duration look_for_create{1'000};
 constexpr Duration claim_patience{5'000};
-constexpr int most_moments = 6;  // refusals that may be of the moment: ten seconds
+constexpr int most_moments = 6;  // refusals that may be temporary: ten seconds
 
-// What a clean-up could not do; empty: nothing.
+// What a cleanup could not do; empty: nothing.
 std::string what_is_left(const Removal::Outcome& outcome, const std::string& run) {
   const auto because = outcome.problem ? ": " + outcome.problem->error.message : std::string();
   if (outcome.end == Removal::End::failed) return "the job could not be deleted and may still exist; trainstep stop " + run + " deletes it" + because;
@@ -46,7 +46,7 @@ void ClusterBackend::remove_job(const follow::RemoveJob& order) {
   m_submitted ? try_to_remove() : find_job();
 }
 
-// The answer to a create that is under way brings the uid; if it does not come soon, the job is looked for by its name.
+// The response to a pending create has the uid; if it does not come soon, the job is looked for by its name.
 void ClusterBackend::find_job() {
   const bool creating = m_submission && m_submission->creating();
   m_timer = m_client.loop().after(creating ? create_patience : Duration(0), [this] { try_to_find(1); });
@@ -78,14 +78,14 @@ void ClusterBackend::try_to_find(int tries) {
   });
 }
 
-// It has no answer, and nothing shows what has become of it.
+// It has no response, and nothing shows what became of it.
 bool ClusterBackend::create_is_out() const { return m_settled.is_set() && !m_settled.passed() && !m_create_seen; }
 
-// A step's pod has less time than a create may take in the worst case.
+// The pod of a step has less time than a create may take in the worst case.
 bool ClusterBackend::create_may_come() const { return create_is_out() && (m_facts.pod.empty() || !m_removal_ends.passed()); }
 
-// A job of this run's id, but of other inputs: no attempt of this step has made it, unless it is our own Workflow's. One that says nothing of its
-// inputs may have been made by our create, and have lost our marks on the way.
+// A job with the id of this run, but with other inputs: not created by an attempt of this step, unless it belongs to our own Workflow. One that says
+// nothing about its inputs may come from our create, and have lost our annotations on the way.
 bool ClusterBackend::is_another_steps(const Json& job) const {
   const auto existing = judge_existing(job, m_plan, job_types::find(m_plan.job_type), m_attempt, m_order->began());
   if (existing == Existing::unknown_spec) return !m_settled.is_set();
@@ -127,7 +127,7 @@ void ClusterBackend::go_on_with_found() {
   try_to_remove();
 }
 
-// Whether what was refused may be granted later: a server that cannot be reached is waited for, one that answers only for so long.
+// Whether a refused request may succeed later: an unreachable server is waited for, one that responds only for so long.
 bool ClusterBackend::may_help(const kube::ApiError& problem, int tries) {
   if (kube::lacks_token(problem)) return !m_removal_ends.passed();
   if (problem.status == 0) m_removal_ends.set(removal_patience);
@@ -136,13 +136,13 @@ bool ClusterBackend::may_help(const kube::ApiError& problem, int tries) {
   return later && (problem.status == 0 || !m_removal_ends.passed());
 }
 
-// The wish of a server for a longer pause must not lose what a step is still to do.
+// A longer pause requested by a server must not cost what a step still has to do.
 Duration ClusterBackend::removal_pause(int tries, const kube::ApiError& problem) {
   return std::min(m_client.pause(tries, problem.retry_after), removal_patience / 4);
 }
 
-// This attempt may have been lost, and its process have lived on: then another one follows the job. A signal alone says nothing of that, nor what a
-// watch tells late of the Workflow; whatever has changed since the job was seen, the API server tells by its version.
+// This attempt may have been lost, and its process survived: then another one follows the job. Neither a signal nor a late report of a watch about
+// the Workflow tells; whether the job has changed since it was seen, the API server tells by its version.
 void ClusterBackend::try_to_remove() {
   if (m_taken_over && (!m_removal_at_once || m_later)) {
     m_timer = m_client.loop().after(Duration(0), [this] { left_to_follower(is_followed); });
@@ -154,7 +154,7 @@ void ClusterBackend::try_to_remove() {
 void ClusterBackend::remove_seen() {
   Removal::Order order{job_path(), m_uid, m_version};
   order.patience = m_dies_at ? std::min(removal_patience, time_left() * 3 / 4) : removal_patience;
-  // A DELETE that had no answer for seconds, or came too late, must not hit a job whose success counts.
+  // A DELETE that had no response for seconds, or came too late, must not hit a job whose success counts.
   order.spares = [this](const Json& job) { return is_anothers(job) || has_succeeded_for_somebody(job); };
   m_removal = std::make_unique<Removal>(m_client, std::move(order),
                                         Removal::Sink{[this](const kube::ApiError& problem) { removal_fails(problem); },
@@ -162,7 +162,7 @@ void ClusterBackend::remove_seen() {
                                                       [this](Removal::Outcome outcome) { removal_ended(std::move(outcome)); }});
 }
 
-// Who cancels the run ends a job whoever follows it, but for a later attempt, which is told of the cancel, too – unless that is an old one.
+// A cancel of the run ends the job whoever follows it, except a later attempt, which is told of the cancel as well – unless the cancel is an old one.
 bool ClusterBackend::is_anothers(const Json& job) const { return m_removal_at_once ? m_order->is_later(job) : is_taken_over(job); }
 
 bool ClusterBackend::has_succeeded_for_somebody(const Json& job) const {
@@ -208,7 +208,7 @@ void ClusterBackend::removal_ended(Removal::Outcome outcome) {
   removed();
 }
 
-// A create whose answer was lost may come after the DELETE: then one look is the last, when that is past.
+// A create whose response was lost may take effect after the DELETE: one more look when that is no longer possible.
 void ClusterBackend::removed() {
   const bool in_time = m_facts.pod.empty() || !m_removal_ends.passed();
   if (create_may_come() || (m_settled.is_set() && !m_create_seen && in_time && !std::exchange(m_looked_at_last, true))) {
@@ -224,7 +224,7 @@ void ClusterBackend::job_has_gone() {
   emit(follow::JobGone{});
 }
 
-// A pod that is about to be killed has its words to say.
+// A pod that is about to be killed still has lines to log.
 Duration ClusterBackend::time_for_cleanup() const { return m_dies_at ? std::min(cleanup_patience, time_left() * 3 / 4) : cleanup_patience; }
 
 void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void(std::string)> tell, std::function<void(std::string)> done) {
@@ -248,8 +248,8 @@ void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void
   hand_on_claim([this, done = std::move(done)] { remove_when_settled(done); });
 }
 
-// The claim that was made for the job is the next attempt's, but has no owner that outlives the job. Whoever is about to be killed has no time for
-// it.
+// The claim that was created for the job is for the next attempt, but has no owner that outlives the job. A process that is about to be killed has no
+// time for that.
 bool ClusterBackend::leaves_claim() const {
   return !m_plan.pvc_name.empty() && !m_facts.workflow && m_facts.retry != Retry::none && !m_removal_at_once && !m_dies_at;
 }
@@ -263,7 +263,7 @@ void ClusterBackend::hand_on_claim(std::function<void()> then) {
       });
 }
 
-// Else the claim that was made for the job would stay until the Workflow goes.
+// Otherwise the claim that was created for the job would stay until the Workflow is deleted.
 void ClusterBackend::release_claim(std::function<void(std::string)> done, const std::string& problem) {
   Json job = {{"apiVersion", m_resource.group_version}, {"kind", m_resource.kind}, {"metadata", {{"name", m_plan.job_name}, {"uid", m_uid}}}};
   own(job, m_facts);
@@ -276,7 +276,7 @@ void ClusterBackend::release_claim(std::function<void(std::string)> done, const 
       });
 }
 
-// While a create whose answer was lost may still take effect, the job keeps the name that it would take.
+// While a create whose response was lost may still take effect, the job keeps the name that it would take.
 void ClusterBackend::remove_when_settled(std::function<void(std::string)> done) {
   if (create_may_come()) {
     m_timer = m_client.loop().after(look_for_create, [this, done = std::move(done)] { remove_when_settled(done); });

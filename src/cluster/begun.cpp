@@ -10,7 +10,7 @@
 namespace trainstep::cluster {
 namespace {
 
-// Between a job's creation and its operator's first look at it.
+// Between the creation of a job and the first look of its operator.
 constexpr Duration first_look{30'000};
 
 bool counts_pods(const Json* counts) {
@@ -21,12 +21,12 @@ bool counts_pods(const Json* counts) {
   return std::ranges::any_of(std::initializer_list<const char*>{"active", "failed", "succeeded"}, above_zero);
 }
 
-// mpi-operator says of one that has only waited, too, that it does not run.
+// mpi-operator sets a condition that it does not run also for a job that has only waited.
 bool tells_of_a_run(const Json& condition, std::optional<Time> made) {
   const auto type = text(&condition, "type");
   const bool suspended = type == "Suspended";
   if (!suspended && type != "Running" && type != "Restarting") return false;
-  if (text(&condition, "status") == (suspended ? "False" : "True")) return true;  // it was resumed, or runs
+  if (text(&condition, "status") == (suspended ? "False" : "True")) return true;  // it was resumed, or is running
   const auto since = from_rfc3339(text(&condition, "lastTransitionTime"));
   return since && made && *since - *made >= first_look;
 }

@@ -1,4 +1,4 @@
-// Whether a job has ever run, by what it shows whoever finds it. Pure.
+// Whether a job has ever run, as far as it shows. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,9 +6,9 @@
 
 namespace trainstep::cluster {
 
-// Who suspends a job – a queue that gives its place to another – may take its start time, its pods and most of its status away. What is left: pods
-// that have ended, conditions of its having run, or that it became suspended half a minute or more after it was made – what waits from the beginning
-// is suspended at once.
+// Suspending a job – a queue gives its place to another – may remove its start time, its pods and most of its status. What remains: pods that have
+// ended, conditions of having run, or that it was suspended half a minute or more after it was created – a job that waits from the start is suspended
+// at once.
 bool has_run(const Json& job);
 
 }  // namespace trainstep::cluster

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr int most_names = 5'000;
 
-// `folder` is the step's, `in_pod` the same one as the pods see it, on the claim that is mounted there at `mount`.
+// `folder` is the path in the step, `in_pod` that of the same folder in the pods, on the claim that is mounted there at `mount`.
 std::string first_astray(const fs::path& folder, const fs::path& in_pod, const std::string& mount) {
   std::error_code problem;
   int names = 0;

@@ -1,4 +1,4 @@
-// Links in folders that the pods read on a claim. The pods have the claim mounted at another place than the step.
+// Links in folders on a claim that the pods read. In the pods the claim is mounted at another path than in the step.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace trainstep::cluster {
 
-// For each such input of a routed plan what is to be said of the first link at its top that leads out of the claim, or is absolute: in the pods it
-// leads somewhere else, or nowhere. Of a large folder some thousand names are looked at, of deeper ones none: it must cost nothing.
+// For each such input of a routed plan: a warning about the first link at its top level that points out of the claim, or is absolute, because in the
+// pods it points elsewhere or nowhere. Reads some thousand names of a large folder, and no subfolders: it must cost nothing.
 std::vector<std::string> links_astray(const plan::Plan& plan);
 
 }  // namespace trainstep::cluster

@@ -25,7 +25,7 @@ void add(std::vector<MountedClaim>& claims, const MountedClaim& claim) {
 
 bool is_true(const Json* value) { return value != nullptr && *value == true; }
 
-// Of job_options.volumes: {"claim": NAME}, or Kubernetes' own {"volume": {"persistentVolumeClaim": …}}.
+// From job_options.volumes: {"claim": NAME}, or the form of Kubernetes, {"volume": {"persistentVolumeClaim": …}}.
 void add_volumes(std::vector<MountedClaim>& claims, const Json& volumes) {
   for (const auto& volume : volumes) {
     const auto* own = at(at(&volume, "volume"), "persistentVolumeClaim");
@@ -43,7 +43,7 @@ std::vector<MountedClaim> claims_of(const plan::Plan& plan, const std::string& t
   return claims;
 }
 
-// Terms of job_options.affinity already say beside whom some of the pods stand.
+// Terms of job_options.affinity already say which pods run together.
 bool are_placed(const plan::Plan& plan) {
   return std::ranges::any_of(job_types::find(plan.job_type).replicas(plan), [&](const job_types::Replicas& replicas) {
     return job_types::stands_beside_others(plan::options_for(plan.options, replicas.type).affinity);

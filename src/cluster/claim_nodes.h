@@ -1,5 +1,5 @@
-// On which nodes the pods of a job can run, by the access modes of the claims that they mount. The scheduler does not look at those of a claim whose
-// volume several nodes could see: a pod on another node than the first would wait for the volume for ever (Multi-Attach).
+// The nodes on which the pods of a job can run, given the access modes of their claims. The scheduler does not check them for a claim whose volume
+// several nodes can reach: a pod on another node than the first would wait for the volume for ever (Multi-Attach).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,24 +20,24 @@ enum class ClaimAccess { many_nodes, one_node, one_pod };
 // A claim that the pods mount.
 struct MountedClaim {
   std::string name;
-  bool read_only = true;  // by each of them
-  bool made = false;      // for the job, where there is none of that name
+  bool read_only = true;  // in each of them
+  bool made = false;      // for the job, if there is none of that name
   int pods = 0;           // that mount it
 };
 
-// Each once: the step's own that hold its data, pvc_name, those of job_options.volumes. Of a plan whose data have been routed; none where
-// job_options.single_node is false, as nothing follows from them.
+// Each once: those of the step that hold its data, pvc_name, those of job_options.volumes. For a plan whose data have been routed; none if
+// job_options.single_node is false, because it has no consequence then.
 std::vector<MountedClaim> mounted_claims(const plan::Plan& plan);
 
-// By the modes of the volume, or those that are asked for as long as there is none. ReadOnlyMany counts where nobody writes. Any JSON is allowed.
+// From the modes of the volume, or the requested ones as long as there is none. ReadOnlyMany counts if nobody writes. Any JSON is allowed.
 ClaimAccess access_of(const Json& claim, bool read_only);
 ClaimAccess access_of_mode(const std::string& mode);
 
-// `access`: of the claims whose modes are known. Where job_options.affinity says beside whom pods stand, that counts, but for the step's own node.
-// Error (input): the pods cannot have one of them all at once.
+// `access`: of the claims whose modes are known. A job_options.affinity that says which pods run together takes precedence, except over the step's
+// own node. Error (input): the pods cannot all have one of the claims.
 Result<plan::Nodes> nodes_for(const plan::Plan& plan, const Facts& facts, const std::map<std::string, ClaimAccess>& access);
 
-// What is to be said of it; empty: nothing.
+// For the log; empty: nothing to say.
 std::string describe(const plan::Nodes& nodes);
 
 // Reads the claims.
@@ -47,15 +47,15 @@ class ClaimLook {
   struct Context {
     kube::Client& client;
     std::string name_space;
-    std::string made_mode;                             // of claims that are not there yet, and are made for the job
-    std::function<void(const std::string& line)> say;  // which may not be read
+    std::string made_mode;                             // of claims that do not exist yet, and are created for the job
+    std::function<void(const std::string& line)> say;  // that may not be read
   };
-  // `done`: once, perhaps at once. Errors: unavailable.
+  // Calls `done` once, perhaps immediately. Errors: unavailable.
   ClaimLook(Context context, std::vector<MountedClaim> claims, Done done);
   ClaimLook(const ClaimLook&) = delete;
   ClaimLook& operator=(const ClaimLook&) = delete;
   ~ClaimLook() { m_context.client.cancel(m_call); }
-  // Nobody waits for the rest: `done` comes with what is known, unless it has come.
+  // Does not wait for the rest: `done` is called with what is known, unless it was called.
   void leave();
 
  private:
@@ -63,7 +63,7 @@ class ClaimLook {
   void answered(const kube::Answer& answer);
 
   Context m_context;
-  std::vector<MountedClaim> m_claims;  // that are left
+  std::vector<MountedClaim> m_claims;  // remaining ones
   std::map<std::string, ClaimAccess> m_access;
   Done m_done;
   kube::Client::CallId m_call = 0;

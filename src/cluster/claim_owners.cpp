@@ -24,7 +24,7 @@ bool has(const Json& owners, const std::string& uid) {
   return std::ranges::any_of(owners, [&](const Json& owner) { return text(&owner, "uid") == uid; });
 }
 
-// Those of `more` that are not there yet come after `owners`.
+// Appends those of `more` that are missing to `owners`.
 Json with(Json owners, const Json& more) {
   for (const auto& owner : more)
     if (!has(owners, text(&owner, "uid"))) owners.push_back(owner);
@@ -38,7 +38,7 @@ Json without(const Json& owners, const std::function<bool(const Json&)>& leaves)
   return rest;
 }
 
-// Not as a controller, and without holding up its deletion.
+// Not as a controller, and without blocking its deletion.
 Json reference(const Json* object, const Json* named) {
   Json owner = Json::object();
   for (const auto* key : {"apiVersion", "kind"}) owner[key] = text(object, key);
@@ -103,7 +103,7 @@ ClaimChange::ClaimChange(kube::Client& client, kube::Path path, kube::Retry retr
   look();
 }
 
-// Whoever is told may destroy this.
+// The callback may destroy this object.
 void ClaimChange::finish(std::optional<kube::ApiError> problem) { std::exchange(m_done, nullptr)(std::move(problem)); }
 
 void ClaimChange::look() {

@@ -31,7 +31,7 @@ Result<void> add(plan::DataFacts& data, const std::optional<plan::StepPath>& pat
   return {};
 }
 
-// An output may be a link to what is not there yet.
+// An output may be a link to something that does not exist yet.
 std::string real_path(const std::string& path) {
   constexpr int most_links = 40;
   std::error_code unknown, none;
@@ -41,13 +41,13 @@ std::string real_path(const std::string& path) {
   return unknown || path.empty() ? path : real.string();
 }
 
-// The pods see a claim at another place than the step: what a link on the way means here, it does not mean there.
+// The pods see a claim at another path than the step: a link on the way has another meaning there.
 void add_real_path(plan::DataFacts& data, const std::optional<plan::StepPath>& path) {
   if (!path) return;
   if (auto real = real_path(path->path); real != path->path) data.real_paths.emplace(path->path, std::move(real));
 }
 
-// It stands in a pod's manifest, which is UTF-8.
+// It becomes part of a pod's manifest, which is UTF-8.
 Result<void> check_portable(const std::string& name, const std::string& path) { return check_path_text(name, path, "a path that pods use"); }
 
 }  // namespace

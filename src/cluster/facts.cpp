@@ -27,8 +27,8 @@ std::optional<Workflow> workflow_of(const Json* metadata) {
   return std::nullopt;
 }
 
-// Argo calls the step's container "main"; elsewhere it is the one that the pod names for kubectl, as Istio's injection does, or the first that is
-// no mesh's proxy.
+// Argo calls the step's container "main"; otherwise it is the one that the pod names for kubectl, as Istio's injection does, or the first that is not
+// the proxy of a mesh.
 const Json* own_container(const Json& pod) {
   const auto& containers = list(at(&pod, "spec"), "containers");
   const auto named = [&](const std::string& name) {
@@ -46,7 +46,7 @@ const Json* own_container(const Json& pod) {
 
 bool is_true(const Json* value) { return value != nullptr && *value == true; }
 
-// Of any volume: what lies on one that is no claim is on none, also below a claim's.
+// Of any volume: a path on a volume that is not a claim is on no claim, even if it is below a claim's mount.
 std::vector<plan::ClaimMount> mounts_of(const Json& pod) {
   std::map<std::string, const Json*> claims;  // by volume
   for (const auto& volume : list(at(&pod, "spec"), "volumes"))
@@ -54,15 +54,15 @@ std::vector<plan::ClaimMount> mounts_of(const Json& pod) {
   std::vector<plan::ClaimMount> mounts;
   for (const auto& mount : list(own_container(pod), "volumeMounts")) {
     const auto claim = claims.find(text(&mount, "name"));
-    const bool known = claim != claims.end() && text(&mount, "subPathExpr").empty();  // else only the kubelet knows where it leads
+    const bool known = claim != claims.end() && text(&mount, "subPathExpr").empty();  // otherwise only the kubelet knows where it points
     const bool read_only = is_true(at(&mount, "readOnly")) || (known && is_true(at(claim->second, "readOnly")));
     mounts.push_back({known ? text(claim->second, "claimName") : "", text(&mount, "mountPath"), text(&mount, "subPath"), read_only});
   }
   return mounts;
 }
 
-// Argo gives containers of its pods the template that they are made from; one beyond 128 KiB lies only in a file, `file`, of every container of the
-// pod. None: it cannot be read.
+// Argo gives the containers of its pods the template that they are created from; a template of more than 128 KiB is only in `file`, in every
+// container of the pod. nullopt: it cannot be read.
 std::optional<Json> argo_template(const Json* spec, const std::filesystem::path& file) {
   const auto parse = [](const std::string& text) { return Json::parse(text, nullptr, false); };
   for (const auto* key : {"containers", "initContainers"})
@@ -83,7 +83,7 @@ std::optional<int> whole_number(std::string_view text) {
   return error == std::errc{} && end == text.data() + text.size() && number >= 0 ? std::optional(number) : std::nullopt;
 }
 
-// A number is one in JSON, or text.
+// A number, or a string with one.
 std::optional<int> whole_number(const Json* value) {
   if (value == nullptr) return std::nullopt;
   if (value->is_string()) return whole_number(value->get_ref<const std::string&>());
@@ -106,7 +106,7 @@ std::optional<Duration> duration(std::string_view text) {
   return sum;
 }
 
-// "wf(0).root(0).train(1)" → 1: which attempt this is, of a node under a retry strategy (docs/design/kfp.md, Attempts).
+// "wf(0).root(0).train(1)" → 1: the number of this attempt, for a node with a retry strategy (docs/design/kfp.md, Attempts).
 std::optional<int> attempt_of(std::string_view node_name) {
   const auto open = node_name.rfind('(');
   if (!node_name.ends_with(')') || open == std::string_view::npos) return std::nullopt;
@@ -137,11 +137,10 @@ Duration pause_before_next(const Json* backoff, int attempt) {
   return Duration{static_cast<std::int64_t>(std::min({pause, longest, cap ? static_cast<double>(cap->count()) : longest}))};
 }
 
-// A pod that is deleted or evicted is a failure or an error to Argo, depending on what it sees first – the container's end, or that the pod has gone
-// –, and one that comes back to an older attempt's place. So `Always` (what is lost is tried again) is sure, every other policy and an expression are
-// not. Kubeflow Pipelines since 2.17 gives every template `OnError`. `limit` does not count the first attempt; maxDuration counts from the beginning
-// of the first.
-// Of whose strategy nothing is known another attempt may follow: its job is left for an hour at most, not ended with what it has trained.
+// To Argo a deleted or evicted pod is a failure or an error, depending on what it sees first – the end of the container, or that the pod is gone. So
+// only `Always` retries a lost pod for certain; other policies and expressions may. Kubeflow Pipelines since 2.17 sets `OnError` in every template.
+// `limit` does not count the first attempt; maxDuration counts from the start of the first one. If the strategy is unknown, another attempt may
+// follow: the job is kept for at most an hour instead of being ended with what it has trained.
 void find_retries(const Json* spec, const std::filesystem::path& template_file, std::optional<Time> created, Facts& facts) {
   const auto attempt = attempt_of(facts.node_name);
   if (!attempt) return;
@@ -173,7 +172,7 @@ void find_retries(const Json* spec, const std::filesystem::path& template_file, 
   facts.retry_pause = pause_before_next(backoff, *attempt);
 }
 
-// The newest time of the pod that the control plane has written, not the node.
+// The newest time in the pod that was written by the control plane, not by the node.
 std::optional<Time> written(const Json& pod) {
   auto newest = from_rfc3339(text(metadata_of(pod), "creationTimestamp"));
   for (const auto& condition : list(at(&pod, "status"), "conditions"))
@@ -181,7 +180,7 @@ std::optional<Time> written(const Json& pod) {
   return newest;
 }
 
-// KFP's driver has Argo's emissary run the launcher, and that the step's command.
+// KFP's driver makes Argo's emissary run the launcher, which runs the step's command.
 bool has_launcher(const Json* container) {
   for (const auto* key : {"command", "args"})
     for (const auto& word : list(container, key))
@@ -229,7 +228,7 @@ Facts facts_without_pod(const std::string& name_space, const std::string& why) {
 
 std::string node_id_of(const Json& pod) { return text(at(metadata_of(pod), "annotations"), "workflows.argoproj.io/node-id"); }
 
-// The kubelet cuts a host name that is too long, and takes dashes and dots from its end.
+// The kubelet cuts a host name that is too long, and removes dashes and dots from its end.
 bool may_be(const Json& candidate, const OwnPod& pod) {
   const auto name = text(metadata_of(candidate), "name");
   const auto id = node_id_of(candidate);
@@ -237,14 +236,14 @@ bool may_be(const Json& candidate, const OwnPod& pod) {
   return name == pod.name || (name.size() > longest_host_name && pod.name.size() + 2 >= longest_host_name && name.starts_with(pod.name));
 }
 
-// This process runs in it: that it is not there, or may not be read, can be a gateway's word, that of an API server behind the others, or of one that
-// has just begun and knows no roles yet. Without it there would be a second job. `none_listed`: nor is there a pod of its node.
+// This process runs in the pod: that it does not exist or may not be read can be the response of a gateway, of an API server that is behind, or of
+// one that has just started and knows no roles yet. Without the pod there would be a second job. `none_listed`: there is no pod of its node either.
 void look_once_more(kube::Client& client, const std::string& name_space, const OwnPod& pod, const std::string& why, bool none_listed,
                     const std::function<void(Result<Facts>)>& done) {
   client.get({"v1", "pods", name_space, pod.name, ""}, {}, {std::nullopt, true, true}, [=](const kube::Answer& answer) {
     if (answer) return done(read_facts(*answer, pod.argo_template));
     const auto& problem = answer.error();
-    // A pod of Argo's that is gone was lost, and this process has lived on: the job is another attempt's.
+    // A pod of Argo that is gone was lost, and this process survived: the job belongs to another attempt.
     if (none_listed && !pod.node_id.empty() && kube::tells_absent(problem, pod.name))
       return done(Error{ErrorKind::not_found, fmt::format("this step's pod {} is gone: another attempt of the step may be running", pod.name)});
     if (problem.status != 403 && problem.status != 404) return done(Error{ErrorKind::unavailable, problem.error.message});
@@ -252,7 +251,7 @@ void look_once_more(kube::Client& client, const std::string& name_space, const O
   });
 }
 
-// Node ids come back with a pod that Argo makes anew, and a beginning may be that of several: only one is sure.
+// Node ids are reused when Argo recreates a pod, and several names may have the same start: only a single match is certain.
 void look_among_all(kube::Client& client, const std::string& name_space, const OwnPod& pod, const std::string& why,
                     const std::function<void(Result<Facts>)>& done) {
   client.list({"v1", "pods", name_space, "", ""}, {}, {},
@@ -287,7 +286,7 @@ void find_facts(kube::Client& client, const std::string& jobs, const OwnPod& pod
   client.get(path, {}, retry, [&client, name_space, pod, done = std::move(done)](const kube::Answer& answer) {
     if (answer) return done(read_facts(*answer, pod.argo_template));
     const auto& problem = answer.error();
-    // A token that is not accepted says nothing of what may be read: with another identity, a second job would be made.
+    // A token that is not accepted says nothing about permissions: with another identity, a second job would be created.
     if (problem.status == 401) return done(Error{ErrorKind::unavailable, problem.error.message});
     if (problem.status != 403 && problem.status != 404) return done(problem.error);
     look_among_all(client, name_space, pod, problem.error.message, done);

@@ -7,7 +7,7 @@
 namespace trainstep::cluster {
 
 struct Finding {
-  enum class Severity { ok, warning, error };  // warning: it will run, but wait or tell less; or it depends on what is not known
+  enum class Severity { ok, warning, error };  // warning: it will run, but wait or report less; or it depends on something unknown
   Severity severity = Severity::ok;
   std::string text;
 };

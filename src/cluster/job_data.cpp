@@ -11,7 +11,7 @@
 namespace trainstep::cluster {
 namespace {
 
-// All replicas have the same.
+// It is the same for all replicas.
 std::optional<plan::Task> task_in(const Json& part) {
   if (part.is_object() && text(&part, "name") == plan::task_variable) {
     const auto json = parse_json(text(&part, "value"), "task");
@@ -24,7 +24,7 @@ std::optional<plan::Task> task_in(const Json& part) {
   return std::nullopt;
 }
 
-// Then each pod has checkpoints of its own, beside the first one's.
+// Then each pod has its own checkpoints, next to those of the first one.
 bool is_indexed(const Json& job) { return text(at(&job, "spec"), "completionMode") == "Indexed"; }
 
 }  // namespace

@@ -23,7 +23,7 @@ JobSearch::JobSearch(kube::Client& client, const plan::Plan& plan, std::string n
 
 JobSearch::~JobSearch() { m_client.cancel(m_call); }
 
-// What is not served here answers 404 as well, and what may be between us and the API server has a 404 of its own.
+// A resource that is not served here responds 404 as well, and so may something between us and the API server.
 void JobSearch::look(std::size_t candidate) {
   const auto resource = m_candidates[candidate];
   const kube::Path path{std::string(resource.group_version), std::string(resource.plural), m_name_space, m_job, ""};
@@ -31,7 +31,7 @@ void JobSearch::look(std::size_t candidate) {
     m_call = 0;
     if (answer && uid_of(*answer).empty())
       answer = tl::unexpected(kube::ApiError{{ErrorKind::unavailable, "get " + m_job + ": the answer is not an object"}, 502, {}, {}, {}});
-    const auto done = std::exchange(m_done, nullptr);  // whoever is called may destroy this
+    const auto done = std::exchange(m_done, nullptr);  // the callback may destroy this object
     if (answer) {
       const bool ours = text(at(metadata_of(*answer), "labels"), run_label) == m_run;
       return done(ours ? std::optional(Found{resource, std::move(*answer)}) : std::nullopt);

@@ -1,4 +1,4 @@
-// Whether there is a job of a run: by its name, where nothing is known of it yet.
+// Looks for the job of a run by its name, if nothing is known of it yet.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,10 +20,10 @@ class JobSearch {
     job_types::Resource resource;
     Json object;
   };
-  // Nothing: no resource of the kind has an object of that name, or it is another's.
+  // nullopt: no resource of the job type has an object of that name, or it belongs to somebody else.
   using Answer = tl::expected<std::optional<Found>, kube::ApiError>;
-  // Looks once, and no second time but for `retry`; `done` is called once, from the loop. `client` must outlive it. `served`: the one that is known
-  // to be; else all that the kind may be.
+  // Looks once, except for `retry`; calls `done` once, from the loop. `client` must outlive it. `served`: the resource that is known to be served;
+  // otherwise all candidates of the job type.
   JobSearch(kube::Client& client, const plan::Plan& plan, std::string name_space, std::optional<job_types::Resource> served,
             std::function<void(Answer)> done, kube::Retry retry = {Duration(0)});
   JobSearch(const JobSearch&) = delete;
@@ -36,7 +36,7 @@ class JobSearch {
   kube::Client& m_client;
   std::string m_job, m_run, m_name_space;
   std::vector<job_types::Resource> m_candidates;
-  bool m_served;  // it is known that the one candidate is
+  bool m_served;  // it is known that the only candidate is served
   std::function<void(Answer)> m_done;
   kube::Retry m_retry;
   kube::Client::CallId m_call = 0;

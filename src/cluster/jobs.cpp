@@ -17,10 +17,10 @@ namespace trainstep::cluster {
 namespace {
 
 constexpr Duration patience{10'000};
-constexpr int most_odd_answers = 5;        // in a row, of who is no API server
-constexpr std::size_t longest_name = 253;  // of any object of Kubernetes
+constexpr int most_odd_answers = 5;        // consecutive ones, not from an API server
+constexpr std::size_t longest_name = 253;  // of any Kubernetes object
 
-// One list after the other; a resource that is not served has no jobs.
+// Lists one resource after the other; a resource that is not served has no jobs.
 struct Search {
   std::vector<job_types::Resource> resources;
   Found found;
@@ -34,7 +34,7 @@ bool has(const Found& found, const std::string& uid) {
   return !uid.empty() && std::ranges::any_of(found.jobs, [&](const Submitted& job) { return uid_of(job.object) == uid; });
 }
 
-// The best version of a resource comes first.
+// The preferred version of a resource comes first.
 void next(kube::Client& client, const std::shared_ptr<Search>& search) {
   if (search->resources.empty()) {
     if (search->seen == 0 && !search->found.hidden.empty()) return search->done(std::move(search->found.hidden.front()));
@@ -45,7 +45,7 @@ void next(kube::Client& client, const std::shared_ptr<Search>& search) {
   client.list(path, {{"labelSelector", "app.kubernetes.io/managed-by=trainstep"}}, {patience}, [&client, search, resource](kube::Answer answer) {
     auto& found = search->found;
     const bool not_served = !answer && kube::tells_not_served(answer.error());
-    const bool odd = !answer && !not_served && answer.error().status == 404;  // a gateway's, which says nothing of it
+    const bool odd = !answer && !not_served && answer.error().status == 404;  // from a gateway, which says nothing about it
     if (odd && ++search->odd_answers <= most_odd_answers) {
       client.loop().after(client.pause(search->odd_answers), [&client, search] { next(client, search); });
       return;
@@ -135,7 +135,7 @@ Result<std::vector<result::MetricDefinition>> metrics_of(const Submitted& job) {
 }
 
 Facts facts_of(const Submitted& job) {
-  Facts facts = read_facts(job.object);  // owners and namespace are written alike on pods and jobs
+  Facts facts = read_facts(job.object);  // owners and namespace have the same form on pods and jobs
   facts.pod.clear();
   facts.pod_uid.clear();
   facts.began.reset();

@@ -1,4 +1,4 @@
-// The jobs that steps have made, found again by their labels: for people at a shell.
+// Finds the jobs that steps have created by their labels, for people at a shell.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,26 +13,26 @@
 
 namespace trainstep::cluster {
 
-// What was found, and which kinds could not be looked at.
+// What was found, and which resources could not be read.
 struct Found {
   std::vector<Submitted> jobs;  // each once, however many versions of its resource are served
   std::vector<Error> hidden;
-  // One sentence for people; empty: everything was seen.
+  // A sentence for people; empty: everything was seen.
   [[nodiscard]] std::string what_is_hidden() const;
 };
 
-// Every job of ours in a namespace, of all kinds that are served there. Error: the first one, when nothing at all could be looked at.
+// All jobs of ours in a namespace, of all job types that are served there. Error: the first one, if nothing at all could be read.
 void find_jobs(kube::Client& client, const std::string& name_space, std::function<void(Result<Found>)> done);
 
-// RUN on a command line: a run id or a job's name, which are both letters, digits, dashes, dots and underscores. Error (usage): it cannot be one,
-// such as the empty text of a variable that is not set.
+// RUN on a command line: a run id or the name of a job, which are both letters, digits, dashes, dots and underscores. Error (usage): it cannot be
+// one, for example the empty value of an unset variable.
 Result<void> check_run(std::string_view run);
-// The one job of that run, or of that name. Errors: usage (check_run), not_found – or the reason why it may be among the hidden ones –, conflict.
+// The only job of that run, or of that name. Errors: usage (check_run), not_found – or the reason why it may be among the hidden ones –, conflict.
 Result<Submitted> choose(Found found, const std::string& run, const std::string& name_space);
 
-// As much of its plan as following it needs: job_type, names, replicas, run policy. Error (input): it is no job of a kind of ours.
+// The part of its plan that is needed to follow it: job_type, names, replicas, run policy. Error (input): it is not a job of a known type.
 Result<plan::Plan> plan_of(const Submitted& job);
-// What its step has written on it (job_types::metrics_annotation). Error (input): no such definitions stand there.
+// The definitions that its step has written to it (job_types::metrics_annotation). Error (input): they are invalid.
 Result<std::vector<result::MetricDefinition>> metrics_of(const Submitted& job);
 // Its owner, if that is a Workflow.
 Facts facts_of(const Submitted& job);

@@ -1,4 +1,4 @@
-// Kubeflow Pipelines' own object store, as it is found in the cluster: for data of jobs that have no other place.
+// Finds the object store of Kubeflow Pipelines in the cluster, for data of jobs that have no other place.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,8 +14,9 @@
 
 namespace trainstep::cluster {
 
-// Bucket and folder are what the ConfigMap kfp-launcher says of the namespace's artifacts, with `jobs` below it; mlpipeline and `jobs` where there is
-// none. The server is the one that it names, else the first of objectstore::own_endpoints that answers whatever; the keys are those of the namespace.
+// Bucket and folder are those that the ConfigMap kfp-launcher gives for artifacts of the namespace, with `jobs` below it; mlpipeline and `jobs` if
+// there is none. The server is the one that it names, otherwise the first of objectstore::own_endpoints that responds at all; the credentials are
+// those of the namespace.
 class KubeflowStore {
  public:
   using Done = std::function<void(Result<std::optional<plan::JobFolder>>)>;
@@ -23,12 +24,12 @@ class KubeflowStore {
     kube::Client& home;
     http::Transport& transport;
     std::string name_space;
-    std::function<void(const std::string& line)> say;  // what was found, or why nothing
-    // Puts in what counts more than what was found; empty: nothing does.
+    std::function<void(const std::string& line)> say;  // what was found, or why nothing was
+    // Adds settings that take precedence over what was found; empty: there are none.
     std::function<Result<plan::JobFolder>(plan::JobFolder)> complete{};
   };
-  // `done`: once, from the loop; none: no such server answers within 10 seconds. Errors: input (the ConfigMap), those of `complete`, unavailable (the
-  // API server).
+  // Calls `done` once, from the loop; nullopt: no such server responds within 10 seconds. Errors: input (the ConfigMap), those of `complete`,
+  // unavailable (the API server).
   KubeflowStore(Context context, Done done);
   KubeflowStore(const KubeflowStore&) = delete;
   KubeflowStore& operator=(const KubeflowStore&) = delete;
@@ -45,7 +46,7 @@ class KubeflowStore {
   plan::JobFolder m_folder;
   bool m_configured = false;  // the ConfigMap names the server
   Time m_until;
-  std::string m_failures;  // of this round
+  std::string m_failures;  // in this round
   http::Transport::Id m_exchange = 0;
   Loop::TimerId m_timer = 0;
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);

@@ -20,7 +20,7 @@ constexpr std::int64_t longest_deadline = 1'000'000'000'000;  // seconds
 
 std::string kept_until(const Json& job) { return text(at(metadata_of(job), "annotations"), kept_annotation); }
 
-// Of a Job in its spec, of the operators' resources in their runPolicy.
+// In the spec of a Job, in the runPolicy of the operators' resources.
 std::optional<std::int64_t> written_deadline(const Json& job) {
   const auto* spec = at(&job, "spec");
   const auto* policy = at(spec, "runPolicy");
@@ -40,7 +40,7 @@ std::optional<std::int64_t> replaced_deadline(const Json& job) {
   return error == std::errc() && end == written.data() + written.size() && seconds >= 0 ? std::optional(seconds) : std::nullopt;
 }
 
-// A Job has it in its spec, the operators' resources in their runPolicy.
+// In the spec of a Job, in the runPolicy of the operators' resources.
 Json spec_with(const job_types::Resource& resource, const Json& seconds) {
   const Json deadline = {{"activeDeadlineSeconds", seconds}};
   return resource.run_policy.empty() ? deadline : Json{{resource.run_policy, deadline}};
@@ -63,7 +63,7 @@ std::optional<Duration> own_deadline(const Json& job, std::optional<Duration> pl
   return is_leased(job) ? planned : std::nullopt;
 }
 
-// What stands on the job is the smaller of the two (deadline_seconds).
+// The job has the smaller of the two (deadline_seconds).
 bool is_cut_short(const Json& job, std::optional<Duration> planned) {
   const auto own = own_deadline(job, planned);
   if (!is_leased(job) || !own) return is_leased(job);
@@ -122,7 +122,7 @@ void Lease::mark(const std::string& version, kube::Retry retry, Done done) {
   m_call = m_client.merge_patch(path(), change, retry, [this, retry, done = std::move(done)](const kube::Answer& answer) {
     m_call = 0;
     if (!answer) return done(answer.error());
-    // Whoever took the deadline from the job may not have come to its launcher.
+    // Whoever removed the deadline from the job may not have reached its launcher.
     if (m_job.resource.has_launcher_job) return patch_launcher(own_seconds(), retry, done);
     done(std::nullopt);
   });
@@ -154,12 +154,12 @@ void Lease::take_back(Done done) {
   });
 }
 
-// mpi-operator gives it to the launcher's Job when it makes that one, and never again (docs/design/operators.md, Limits).
+// mpi-operator sets it on the launcher's Job when it creates that, and never again (docs/design/operators.md, Limits).
 void Lease::patch_launcher(const Json& seconds, kube::Retry retry, Done done) {
   const kube::Path path{"batch/v1", "jobs", m_job.name_space, job_types::launcher_job(m_job.resource, m_job.name), ""};
   m_call = m_client.get(path, {}, retry, [this, path, seconds, retry, done = std::move(done)](const kube::Answer& launcher) {
     m_call = 0;
-    if (!launcher && kube::tells_absent(launcher.error(), path.name)) return done(std::nullopt);  // it will be made with it
+    if (!launcher && kube::tells_absent(launcher.error(), path.name)) return done(std::nullopt);  // it will be created with it
     if (!launcher) return done(launcher.error());
     const auto* there = at(at(&*launcher, "spec"), "activeDeadlineSeconds");
     const bool same = there == nullptr ? seconds.is_null() : *there == seconds;

@@ -1,4 +1,4 @@
-// What is written on a job when it is made, and must stand there: by it another attempt, and who only looks on, know the job. Pure.
+// What a job must have since its creation, so that other attempts and attached commands recognize it. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,14 +8,14 @@
 
 namespace trainstep::cluster {
 
-// The release that has made the job: what its spec hash is made of may differ from ours.
+// The release that created the job: it may compute the spec hash from other things than ours.
 inline constexpr std::string_view version_annotation = "trainstep.dev/version";
 
-// "annotation trainstep.dev/spec-hash": the first of our labels and annotations that `sent` has and the API server's answer has not, or another
-// value of it; "name", where the answer is of an object of another one. Empty: none, or the answer is no object.
+// "annotation trainstep.dev/spec-hash": the first of our labels and annotations that `sent` has and the response of the API server does not, or with
+// another value; "name", if the response is an object of another name. Empty: none, or the response is not an object.
 std::string lost_mark(const Json& sent, const Json& answer);
 
-// What to say of a job that is of another specification: "" if this release has made it.
+// What to add to the message about a job with another specification: "" if this release created it.
 std::string made_by_another(const Json& job);
 
 }  // namespace trainstep::cluster

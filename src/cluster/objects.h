@@ -1,4 +1,4 @@
-// What every object of the API server has. Any JSON is allowed: what is not there, or of another shape, is absent.
+// What all objects of the API server have. Any JSON is allowed: what is missing or has another type is absent.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -61,7 +61,7 @@ void OwnedObjects::look() {
   m_call = m_client.get(path(true), {}, {patience, false}, [this](kube::Answer answer) {
     m_call = 0;
     if (!answer && answer.error().status == 404) return create();
-    // Who may not look cannot make one either: the pods will tell whether it is there.
+    // Without the permission to read it, it cannot be created either: the pods will tell whether it exists.
     if (!answer && answer.error().status != 403) return finish(std::move(answer.error().error));
     const bool going = answer && at(metadata_of(*answer), "deletionTimestamp") != nullptr;
     if (going || (answer && is_of_job_before(*answer))) return await_gone(going);
@@ -77,7 +77,7 @@ void OwnedObjects::made() {
   next();
 }
 
-// Whoever may not is told what becomes of it: the job runs all the same.
+// Without permission the consequence is reported; the job runs nevertheless.
 void OwnedObjects::join(const Json& claim) {
   auto metadata = joined(claim, m_job);
   if (metadata.is_null()) return made();
@@ -104,7 +104,7 @@ bool OwnedObjects::is_of_job_before(const Json& object) const {
   return !owners->empty() && std::ranges::all_of(*owners, [this](const Json& owner) { return is_before(owner, m_job); });
 }
 
-// The garbage collector comes to it in a moment; a claim that pods use goes after them.
+// The garbage collector deletes it in a moment; a claim that pods use is deleted after them.
 void OwnedObjects::await_gone(bool going) {
   if (!m_gone_by.is_set()) m_gone_by.set(patience);
   if (m_gone_by.passed())

@@ -1,5 +1,5 @@
-// What a job needs beside itself and takes with it when it goes: a claim, keys to an object store. Made right after the job, which owns them; its
-// pods wait until they are there.
+// Objects that a job needs and owns, so that they are deleted with it: a claim, credentials for an object store. Created right after the job; its
+// pods wait for them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,21 +15,21 @@
 namespace trainstep::cluster {
 
 struct OwnedObject {
-  std::string plural;  // "secrets", "persistentvolumeclaims"; of the API's core group
+  std::string plural;  // "secrets", "persistentvolumeclaims"; of the core API group
   Json object;         // with its metadata.name
-  bool may_be_there;   // somebody may have made it for many jobs: then it is theirs and stays as it is
+  bool may_be_there;   // somebody may have created it for many jobs: then it belongs to them and stays unchanged
 };
 
-// `access_mode`: "ReadWriteMany" where it is empty.
+// `access_mode`: "ReadWriteMany" if it is empty.
 OwnedObject claim(const std::string& name, const std::string& size, const std::string& access_mode);
 OwnedObject secret(const std::string& name, const Json& text_by_key);
 
-// One of the job's that had the name before goes with that: it is waited for, and made anew, as is what is being deleted. A claim that was made for
-// jobs becomes this one's as well (claim_owners.h).
+// An object of an earlier job of the same name is deleted with that: it is waited for and created again, and so is one that is being deleted. A claim
+// that was created for jobs becomes this one's as well (claim_owners.h).
 class OwnedObjects {
  public:
   using Tell = std::function<void(std::string)>;
-  // The client must outlive it. `job`: the object as the API server has it. `tell`: what is waited for, or could not be done. `done`: once, from the
+  // The client must outlive it. `job`: as returned by the API server. `tell`: what is waited for, or could not be done. `done`: called once, from the
   // loop. Errors: denied, input, unavailable.
   OwnedObjects(kube::Client& client, Json job, std::vector<OwnedObject> objects, Tell tell, std::function<void(Result<void>)> done);
   OwnedObjects(const OwnedObjects&) = delete;
@@ -56,7 +56,7 @@ class OwnedObjects {
   std::function<void(Result<void>)> m_done;
   kube::Client::CallId m_call = 0;
   Loop::TimerId m_timer = 0;
-  Deadline m_gone_by;  // set when one of a job before, or that is being deleted, is awaited to go
+  Deadline m_gone_by;  // set while waiting for one of an earlier job, or one that is being deleted, to disappear
   bool m_told_going = false;
 };
 

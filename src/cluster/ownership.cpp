@@ -21,21 +21,21 @@ std::string entry(const Json& object, std::string_view map, std::string_view key
   return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
 }
 
-// A label's value: at most 63 characters, the last one a letter or digit.
+// The value of a label: at most 63 characters, the last one a letter or digit.
 std::string label_value(std::string text) {
   text.resize(std::min<std::size_t>(text.size(), 63));
   while (!text.empty() && std::isalnum(static_cast<unsigned char>(text.back())) == 0) text.pop_back();
   return text;
 }
 
-// The job and its pods: job_types/ renders the plan's labels into the same places.
+// The metadata of the job and its pods: job_types/ renders the plan's labels into the same places.
 template <typename Take>
 void for_each_metadata(Json& object, Take take) {
   take(object["metadata"]);
   for (const auto& one : job_types::pod_templates(object)) take(object[Json::json_pointer(one.pointer)]["metadata"]);
 }
 
-// A step takes no success from a status that counts none, if it has seen no pod.
+// A step does not accept a success from a status that counts none, if it has seen no pod.
 bool is_no_success(const job_types::Judgement& judged) {
   using enum job_types::Judgement::State;
   return judged.state == failed || (judged.state == succeeded && judged.reason == job_types::uncounted);
@@ -57,7 +57,7 @@ void stamp(Json& object, const Facts& facts, const std::string& name_space, cons
 
 void own(Json& object, const Facts& facts) {
   if (!facts.workflow) return;
-  // No blockOwnerDeletion: that needs a right on the Workflow's finalizers (admission OwnerReferencesPermissionEnforcement).
+  // No blockOwnerDeletion: it needs a permission on the finalizers of the Workflow (admission OwnerReferencesPermissionEnforcement).
   object["metadata"]["ownerReferences"] = Json::array(
       {{{"apiVersion", facts.workflow->api_version}, {"kind", "Workflow"}, {"name", facts.workflow->name}, {"uid", facts.workflow->uid}}});
 }
@@ -69,7 +69,7 @@ std::optional<result::VerdictClass> outcome_of(const Json& job) {
   const auto told = entry(job, "annotations", outcome_annotation);
   for (const auto known : {succeeded, user, input, system, timeout, capacity, interrupted, cancelled})
     if (told == result::name(known)) return known;
-  if (!told.empty()) return system;  // a failure that a newer release tells apart
+  if (!told.empty()) return system;  // a failure that only a newer release knows
   return std::nullopt;
 }
 

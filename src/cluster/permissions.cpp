@@ -26,7 +26,7 @@ std::vector<Permission> permissions_of(const job_types::Resource& resource, cons
   for (const auto* verb : {"get", "list", "watch"}) rights.push_back({"", "pods", verb, verb != std::string_view("get") || !facts.pod.empty()});
   rights.push_back({"", "pods/log", "get"});
   for (const auto* verb : {"list", "watch"}) rights.push_back({"", "events", verb, false});
-  // mpi-operator's launcher is a Job: its uid tells its events from those of an earlier one of that name.
+  // The launcher of mpi-operator is a Job: its uid distinguishes its events from those of an earlier one of that name.
   if (resource.has_launcher_job) rights.push_back({"batch", "jobs", "get", false});
   if (facts.workflow)
     for (const auto* verb : {"get", "list", "watch"}) rights.push_back({group_of(facts.workflow->api_version), "workflows", verb, false});
@@ -52,7 +52,7 @@ std::vector<Permission> data_permissions_of(const plan::Plan& plan, const DataCo
       rights.push_back({"", "persistentvolumeclaims", "get", false, claim.name, "if only one node can mount it, pods on others wait"});
   if (plan.pvc_name.empty()) return rights;
   constexpr auto otherwise = "the claim must exist when the job starts";
-  // Whether a claim may be got by its name, and made, which no name can be given for.
+  // Whether a claim may be read by its name, and created, for which no name can be given.
   rights.push_back({"", "persistentvolumeclaims", "get", context.claim_is_there == false, plan.pvc_name, otherwise});
   if (context.claim_is_there != true) rights.push_back({"", "persistentvolumeclaims", "create", context.claim_is_there == false, "", otherwise});
   if (context.claim_is_there != true || context.claim_is_of_jobs)

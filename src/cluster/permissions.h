@@ -1,4 +1,4 @@
-// What a step asks of the API server, as Kubernetes' own rules of access say it. Pure.
+// What a step requests from the API server, as RBAC rules. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,22 +17,22 @@ struct Permission {
   std::string group;     // "kubeflow.org"; empty: core
   std::string resource;  // "pytorchjobs", "pods/log"
   std::string verb;      // "create"
-  bool needed = true;    // false: the step runs without it, and tells less
-  std::string name{};    // of the one object that it is for; empty: of any
-  std::string lost{};    // where it is not needed, what becomes of the step without it; empty: it tells less
+  bool needed = true;    // false: the step runs without it, and reports less
+  std::string name{};    // of the only object that it is for; empty: any
+  std::string lost{};    // if it is not needed, what happens without it; empty: less is reported
 };
 
-// For a job of this resource, in the cluster where the step is.
+// For a job of this resource, in the cluster of the step.
 std::vector<Permission> permissions_of(const job_types::Resource& resource, const Facts& facts);
 
-// What is known of the step beside its plan.
+// What is known of the step in addition to its plan.
 struct DataContext {
   bool has_addresses = false;            // KFP's configuration of object stores is read (cluster/data.h)
-  std::string configuration_secret{};    // read for the cluster and the bucket; empty: there is none
-  std::optional<bool> claim_is_there{};  // the one of pvc_name; nullopt: that may not be read
-  bool claim_is_of_jobs = false;         // … and was made for jobs (claim_owners.h)
+  std::string configuration_secret{};    // read for the cluster and the bucket; empty: none
+  std::optional<bool> claim_is_there{};  // that of pvc_name; nullopt: it may not be read
+  bool claim_is_of_jobs = false;         // … and was created for jobs (claim_owners.h)
 };
-// What the ways of the data need on top of that, each only where this step goes them. The plan's data have been routed.
+// What the ways of the data need in addition, only if this step uses them. The plan's data have been routed.
 std::vector<Permission> data_permissions_of(const plan::Plan& plan, const DataContext& context);
 
 // "get secrets training", "create pytorchjobs.kubeflow.org": for messages.
@@ -40,10 +40,10 @@ std::string describe(const Permission& right);
 
 // The body of a SelfSubjectAccessReview (authorization.k8s.io/v1).
 Json access_review(const Permission& right, const std::string& name_space);
-// Its answer. Any JSON is allowed: what is not an answer allows nothing.
+// Its response. Any JSON is allowed: what is not a response allows nothing.
 bool allowed(const Json& review);
 
-// A Role that gives these rights, ready to be applied; those for one object name it.
+// A Role with these permissions, ready to be applied; those for one object name it.
 Json role(const std::vector<Permission>& rights, const std::string& name_space);
 
 }  // namespace trainstep::cluster

@@ -24,7 +24,7 @@ const Json* template_of(const Json& object, const std::string& type) {
   return nullptr;
 }
 
-// Quotas are asked after Pod Security, and `check` has its own words for them.
+// Quotas are checked after Pod Security, and `check` reports them separately.
 bool is_taken(const kube::Answer& answer) { return answer || answer.error().error.message.find("exceeded quota") != std::string::npos; }
 
 }  // namespace
@@ -79,7 +79,7 @@ void PodDryRun::try_pods(std::size_t index) {
     const auto& message = answer.error().error.message;
     if (const auto refusal = pod_security_in(message); !refusal.empty())
       tell(error, fmt::format("pods of {} would be rejected, as each {}; set the missing fields in job_options.security_context", type, refusal));
-    else  // a webhook may judge by who asks, which will be the job's controller
+    else  // a webhook may decide by the user, which will be the job's controller
       tell(message.find("admission webhook") == std::string::npos ? error : warning, fmt::format("pods of {} would be rejected: {}", type, message));
     try_pods(index + 1);
   });

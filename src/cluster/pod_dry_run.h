@@ -1,5 +1,5 @@
-// Would the job's pods be taken, where Pod Security has a word? A dry run of a job does not tell: its pods are made later, by operators that put
-// containers of their own into them. So each sort of pod is tried by a dry run of its own.
+// Checks whether the pods of a job would be admitted by Pod Security. A dry run of the job does not tell: its pods are created later, by operators
+// that add containers of their own. So each kind of pod gets its own dry run.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,22 +18,22 @@ namespace trainstep::cluster {
 
 struct DryRunPod {
   std::string type;                             // of the replica: "Worker"
-  Json pod;                                     // as the job's manifest has it
+  Json pod;                                     // as in the manifest of the job
   std::optional<job_types::Injected> injected;  // what the operator adds
 };
 
-// One for each type of replica. `object`: the job, as the API server would take it. Pure.
+// One for each replica type. `object`: the job as the API server would accept it. Pure.
 std::vector<DryRunPod> dry_run_pods(const Json& object, const plan::Plan& plan, const job_types::Resource& resource);
 
-// What Pod Security says in a refusal: "violates PodSecurity …"; empty: another one refused. Pure.
+// The part of a refusal by Pod Security: "violates PodSecurity …"; empty: refused by something else. Pure.
 std::string pod_security_in(const std::string& refusal);
 
-// Who may make pods tries them. Who may not looks at the namespace's label, and what is known of it is told.
+// Uses dry runs if pods may be created; otherwise reads the label of the namespace and reports what follows from it.
 class PodDryRun {
  public:
   struct Sink {
     std::function<void(Finding)> found;
-    std::function<void(Result<void>)> done;  // once, from the loop. Errors: unavailable
+    std::function<void(Result<void>)> done;  // called once, from the loop. Errors: unavailable
   };
   PodDryRun(kube::Client& client, std::vector<DryRunPod> pods, std::string name_space, Sink sink);
   PodDryRun(const PodDryRun&) = delete;

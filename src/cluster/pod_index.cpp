@@ -15,8 +15,8 @@ std::vector<std::string> keys_of(const std::string& selector) {
   return keys;
 }
 
-// Whoever may make pods here may give them any labels; the controllers make theirs with their owner. What is between an MPIJob and its launcher's pod
-// is a Job, of which only the name is known.
+// Anybody who may create pods here may give them any labels; controllers set the owner. Between an MPIJob and the pod of its launcher is a Job, of
+// which only the name is known.
 bool is_owned(const Json& metadata, const std::string& job_uid, const std::string& launcher) {
   const auto* owners = trainstep::find(metadata, "ownerReferences");
   if (owners == nullptr || !owners->is_array()) return false;
@@ -50,7 +50,7 @@ PodIndex::PodIndex(const job_types::JobType& job_type, const job_types::Resource
       m_members[std::move(selector)] = member;
     }
   }
-  // The longest first: a launcher's selector may be a part of a worker's.
+  // The longest first: the selector of a launcher may be a part of a worker's.
   std::ranges::sort(m_keys, [](const auto& a, const auto& b) { return a.size() > b.size(); });
 }
 

@@ -40,7 +40,7 @@ void PodsEnd::look() {
 
 void PodsEnd::looked(const kube::Answer& answer) {
   m_call = 0;
-  const auto done = [this](std::optional<kube::ApiError> why) { std::exchange(m_sink.done, nullptr)(why); };  // it may destroy this
+  const auto done = [this](std::optional<kube::ApiError> why) { std::exchange(m_sink.done, nullptr)(why); };  // the callback may destroy this object
   if (!answer) return done(answer.error());
   const auto& items = answer->at("items").get_ref<const Json::array_t&>();
   const auto left = std::ranges::find_if(items, [this](const Json& pod) { return m_index.member_of(pod, m_uid, m_created).has_value(); });

@@ -1,4 +1,4 @@
-// The end of the pods of a job that is gone: who deletes a job in the background takes it away before them.
+// Waits for the end of the pods of a deleted job: a background deletion removes the job before them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,10 +16,11 @@ namespace trainstep::cluster {
 class PodsEnd {
  public:
   struct Sink {
-    std::function<void(const std::string& pod)> remains;                 // once, when one lets us wait for seconds
-    std::function<void(const std::optional<kube::ApiError>& why)> done;  // once, from the loop: there is none, or why that cannot be seen
+    std::function<void(const std::string& pod)> remains;  // once, if a server makes us wait for seconds
+    // called once, from the loop: there is none any more, or why that cannot be determined
+    std::function<void(const std::optional<kube::ApiError>& why)> done;
   };
-  // `job`: as it was seen. `patience`: with a server that does not answer. `client` must outlive it.
+  // `job`: as it was seen. `patience`: with a server that does not respond. `client` must outlive it.
   PodsEnd(kube::Client& client, const Submitted& job, const plan::Plan& plan, Duration patience, Sink sink);
   PodsEnd(const PodsEnd&) = delete;
   PodsEnd& operator=(const PodsEnd&) = delete;

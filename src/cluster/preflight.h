@@ -1,4 +1,4 @@
-// Could this step do what it will have to? Asked of the API server, before anything is made.
+// Checks with the API server, before anything is created, whether this step could do what it will have to.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,18 +18,19 @@
 namespace trainstep::cluster {
 
 struct Diagnosis {
-  std::vector<Permission> missing;  // rights, needed or not
+  std::vector<Permission> missing;  // permissions, required or not
   bool failed = false;              // a finding is an error
 };
 
-// Each right by a SelfSubjectAccessReview; the resource, the manifest and the pods by discovery and dry runs; the name; the quotas' room.
+// Checks each permission by a SelfSubjectAccessReview; the resource, the manifest and the pods by discovery and dry runs; the name; the room in
+// quotas.
 class Preflight {
  public:
   struct Sink {
-    std::function<void(const Finding&)> found;    // as they come
-    std::function<void(Result<Diagnosis>)> done;  // once. Errors: unavailable
+    std::function<void(const Finding&)> found;    // called for each finding
+    std::function<void(Result<Diagnosis>)> done;  // called once. Errors: unavailable
   };
-  // Begins at once; all findings come from the loop. References must outlive it.
+  // Starts immediately; findings are reported from the loop. References must outlive it.
   Preflight(kube::Client& client, const plan::Plan& plan, const Facts& facts, DataContext data, std::string name_space, Sink sink);
   Preflight(const Preflight&) = delete;
   Preflight& operator=(const Preflight&) = delete;
@@ -50,7 +51,7 @@ class Preflight {
   DataContext m_data;
   std::string m_name_space;
   Sink m_sink;
-  Json m_object;  // the job, as it would be taken; null: it would not
+  Json m_object;  // the job as it would be accepted; null: it would not
   std::vector<Permission> m_permissions;
   Diagnosis m_diagnosis;
   kube::Client::CallId m_call = 0;

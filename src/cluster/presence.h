@@ -1,4 +1,4 @@
-// Whether an object is still there, by the answer to a GET of it. Pure.
+// Whether an object still exists, by the response to a GET of it. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,8 +11,8 @@ namespace trainstep::cluster {
 
 enum class Presence {
   there,
-  gone,     // the API server names it as not found, or its name is another object's
-  unknown,  // it may not be read, or what answered knows nothing of such objects
+  gone,     // the API server reports it as not found, or its name belongs to another object
+  unknown,  // it may not be read, or the server does not know such objects
 };
 
 inline Presence presence_of(const kube::Answer& answer, const std::string& name, const std::string& uid) {

@@ -12,7 +12,7 @@
 namespace trainstep::cluster {
 namespace {
 
-// As quotas name them (kubernetes.io/docs/concepts/policy/resource-quotas); what a replica does not ask for is not counted.
+// With the names that quotas use (kubernetes.io/docs/concepts/policy/resource-quotas); what a replica does not request is not counted.
 std::map<std::string, double> needs(const std::vector<job_types::Replicas>& replicas, const std::string& gpu_resource) {
   std::map<std::string, double> sums;
   for (const auto& each : replicas) {

@@ -1,4 +1,4 @@
-// Whether a namespace's quotas have room for a job. Pure.
+// Whether the quotas of a namespace have room for a job. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace trainstep::cluster {
 
-// A sentence for each limit of a ResourceQuota that the job's replicas would exceed with what is used now: "quota team: requests.cpu: 24 are needed,
-// 8 of 32 are left", in cores, bytes or pieces. `quotas`: a ResourceQuotaList; any JSON is allowed. A scoped quota is read as if it held for all
-// pods. `gpu_resource`: what the replicas' GPUs are called, "nvidia.com/gpu".
+// A sentence for each limit of a ResourceQuota that the replicas of the job would exceed with what is used now: "quota team: requests.cpu: 24 are
+// needed, 8 of 32 are left", in cores, bytes or pieces. `quotas`: a ResourceQuotaList; any JSON is allowed. A scoped quota is treated as if it
+// applied to all pods. `gpu_resource`: the resource name of the GPUs, "nvidia.com/gpu".
 std::vector<std::string> quota_shortfalls(const Json& quotas, const std::vector<job_types::Replicas>& replicas, const std::string& gpu_resource);
 
 }  // namespace trainstep::cluster

@@ -30,7 +30,7 @@ class Values {
     return std::string(trim(*text));
   }
   [[nodiscard]] std::string what(std::string_view key) const { return fmt::format("Secret {}, {}", m_name, key); }
-  // It is there, and not empty: a Secret that is made of a template may have keys of which nothing was given.
+  // It exists and is not empty: a Secret made from a template may have keys without a value.
   [[nodiscard]] bool has(std::string_view key) const {
     const auto value = get(key);
     return !value || !value->empty();
@@ -76,7 +76,7 @@ Result<void> read_address(const Values& values, const std::string& url, plan::St
   return {};
 }
 
-// The uri's bucket and folder, each if the Secret has it. `optional`: what is there already counts otherwise.
+// The bucket and folder of the uri, each if the Secret has it. `optional`: otherwise the existing value is kept.
 Result<void> read_place(const Values& values, bool optional, std::string& uri) {
   ASSIGN(const auto bucket, values.get("minio-bucket"));
   ASSIGN(const auto folder, values.get("minio-job-folder"));
@@ -153,7 +153,8 @@ Result<Configuration> read_configuration(const Json& secret, bool as_train_model
   ASSIGN(configuration.store, job_store(secret, completed ? std::optional(usual_folder()) : std::nullopt));
   ASSIGN(configuration.access_mode, access_mode(secret));
   configuration.other_cluster = names_a_cluster(secret);
-  if (!configuration.other_cluster && !configuration.store && !as_train_model_job) return remote_credentials(secret).error();  // says what is missing
+  // Names what is missing.
+  if (!configuration.other_cluster && !configuration.store && !as_train_model_job) return remote_credentials(secret).error();
   return configuration;
 }
 

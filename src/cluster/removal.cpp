@@ -13,17 +13,17 @@ namespace trainstep::cluster {
 namespace {
 
 constexpr int most_conflicts = 5;  // of an object that changes between each look and its DELETE; then it is deleted as it is
-// An API server that has just been started refuses everybody for moments; another refusal is meant.
+// An API server that has just started refuses everybody for moments; another refusal is meant.
 constexpr Duration refusal_patience{10'000};
-// So long an answer is waited for without a word, and so long before the object is looked at instead.
+// How long a response is waited for silently, and before the object is read instead.
 constexpr Duration answer_due{5'000};
 constexpr Duration answer_lost{10'000};
 constexpr Duration next_look{250};
-constexpr Duration rare_look{1'000};  // once its end has let us wait for seconds
+constexpr Duration rare_look{1'000};  // once its end has made us wait for seconds
 
 bool is_going(const Json& object) { return at(metadata_of(object), "deletionTimestamp") != nullptr; }
 
-// Its pods and what else belongs to it go before it.
+// Its pods and its other dependents are deleted before it.
 bool takes_dependents(const Json& object) {
   const auto* finalizers = at(metadata_of(object), "finalizers");
   return finalizers != nullptr && finalizers->is_array() && std::ranges::find(*finalizers, "foregroundDeletion") != finalizers->end();
@@ -84,7 +84,7 @@ void Removal::remove() {
   });
 }
 
-// It is looked at instead: that needs no write.
+// It is read instead: that needs no write.
 void Removal::silent() {
   m_due = 0;
   m_client.cancel(m_call);
@@ -109,7 +109,7 @@ void Removal::answered(const kube::Answer& answer, bool versioned) {
   look();
 }
 
-// The wish of a server for a longer pause than a part of the patience must not lose the DELETE.
+// A longer pause requested by a server than a part of the patience must not cost the DELETE.
 void Removal::refused(const kube::ApiError& problem) {
   if (!may_help(problem)) return finish(m_order.taken ? End::taken : End::failed, problem);
   const auto pause = std::min(m_client.pause(std::max(m_tries, 1), problem.retry_after), m_order.patience / 4);
@@ -117,20 +117,20 @@ void Removal::refused(const kube::ApiError& problem) {
   m_next = m_client.loop().after(pause, [this] { look(); });
 }
 
-// Whatever else is answered – a proxy's 400 or 410, a method that is not allowed – need not come from the API server, nor be its last word. A server
-// that is there again has its time anew.
+// Other responses – a proxy's 400 or 410, a method that is not allowed – may not come from the API server, and need not be final. A server that is
+// back gets its time again.
 bool Removal::may_help(const kube::ApiError& problem) {
   if (kube::lacks_token(problem)) return !m_late;
   if (problem.status == 0) {
     if (m_order.silence && !m_silence_ends) m_silence_ends.emplace(m_client.loop()).set(*m_order.silence);
     limit_tries();
-    const bool final = problem.error.kind == ErrorKind::internal;  // ours, no server's
+    const bool final = problem.error.kind == ErrorKind::internal;  // ours, not the server's
     return !final && !(m_silence_ends && m_silence_ends->passed());
   }
   m_silence_ends.reset();
   if (m_limit == 0 && !m_late) limit_tries();
   if (problem.status == 403) {
-    if (problem.error.kind != ErrorKind::denied) return false;  // a webhook that has looked at this very object
+    if (problem.error.kind != ErrorKind::denied) return false;  // a webhook that has seen this very object
     if (!m_refusal_ends) m_refusal_ends.emplace(m_client.loop()).set(refusal_patience);
     if (m_refusal_ends->passed()) return false;
   } else {
@@ -147,7 +147,7 @@ void Removal::too_late() {
   look();
 }
 
-// A DELETE that was not heard, or was refused, must not hit an object that has become another, or is to stay, meanwhile.
+// A DELETE that was not received, or was refused, must not hit an object that has become another, or is to stay, in the meantime.
 void Removal::look() {
   m_next = 0;
   m_call = m_client.get(m_order.path, {}, {Duration(0)}, [this](kube::Answer answer) {
@@ -167,7 +167,7 @@ void Removal::seen(kube::Answer answer) {
     if (m_hopeless) return finish(End::failed, problem);
     if (!m_order.taken && problem.status != 0) return remove();  // it need not be readable
     ++m_tries;
-    return refused(problem);  // nor would a DELETE be heard
+    return refused(problem);  // a DELETE would not be received either
   }
   m_silence_ends.reset();
   if (uid_of(*answer) != m_order.uid) {
@@ -178,13 +178,13 @@ void Removal::seen(kube::Answer answer) {
   m_order.taken ? await_end() : try_again();
 }
 
-// Who answers a GET may be behind who knows the object, which was made just now; a write is never.
+// A server that answers a GET may be behind one that knows the object, which was just created; for a write that is never so.
 void Removal::absent() {
   if (m_order.taken || m_hopeless || std::exchange(m_seen_absent, true)) return finish(End::gone);
   remove();
 }
 
-// A DELETE that had no answer may have been taken. Somebody else's may have been taken as well: one that leaves the pods for later.
+// A DELETE without a response may have been accepted. So may somebody else's, which leaves the pods for later.
 void Removal::try_again() {
   if (m_order.spares && m_order.spares(m_last)) return finish(End::spared);
   if (m_lost && is_going(m_last) && (takes_dependents(m_last) || m_hopeless)) return answered(Json(), false);
@@ -208,7 +208,7 @@ void Removal::await_end() {
 
 void Removal::finish(End end, std::optional<kube::ApiError> problem) {
   for (auto* timer : {&m_next, &m_due, &m_limit}) stop_timer(*timer);
-  const auto done = std::move(m_sink.done);  // it may destroy this
+  const auto done = std::move(m_sink.done);  // the callback may destroy this object
   done({end, std::move(problem), std::move(m_last)});
 }
 

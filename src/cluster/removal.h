@@ -1,5 +1,5 @@
-// The DELETE of one object: until the API server has taken it, or the object is seen to be gone. What answers such a request need not be the API
-// server, nor speak of this object: a conflict, a gateway's 404, no answer at all say nothing of it, so it is looked at before it is tried again.
+// Deletes one object: until the API server has accepted the DELETE, or the object is gone. The response to such a request may not come from the API
+// server, nor be about this object: a conflict, a gateway's 404 or no response say nothing about it, so it is read before the next attempt.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,31 +17,31 @@ class Removal {
   struct Order {
     kube::Path path;
     std::string uid;
-    std::string version{};                      // the DELETE is for the object as it was seen, while that can be had; empty: in whatever state
-    std::function<bool(const Json&)> spares{};  // what is seen now must stay
-    Duration patience{30'000};                  // so long it is tried against a server that answers
-    std::optional<Duration> silence{};          // … against one that does not; unset: for ever
-    bool taken = false;                         // the server has taken a DELETE before this
+    std::string version{};                      // delete the object only in the state that was seen, while that can be read; empty: in any state
+    std::function<bool(const Json&)> spares{};  // an object in this state must stay
+    Duration patience{30'000};                  // how long a server that responds is asked
+    std::optional<Duration> silence{};          // … one that does not; unset: for ever
+    bool taken = false;                         // the server has accepted a DELETE before
     bool to_the_end = false;                    // done when it is gone
-    std::optional<Duration> end_patience{};     // … or after so long; unset: for ever
+    std::optional<Duration> end_patience{};     // … or after this long; unset: for ever
   };
   enum class End {
-    gone,    // there is no such object any more, or another one has its name
-    taken,   // it is being deleted: that was all that was asked for, or its end has not come, or cannot be seen (problem)
-    spared,  // it stays
-    failed,  // it may still be there (problem)
+    gone,    // there is no such object any more, or its name belongs to another one
+    taken,   // it is being deleted: no more was requested, or its end has not come, or cannot be seen (problem)
+    spared,  // it is kept
+    failed,  // it may still exist (problem)
   };
   struct Outcome {
     End end = End::failed;
     std::optional<kube::ApiError> problem;
-    Json last;  // the object as it was seen last; null: it was not
+    Json last;  // the object as it was last seen; null: it was not
   };
   struct Sink {
-    std::function<void(const kube::ApiError&)> failing;  // not for the first time, or it takes seconds
-    std::function<void(const Json&)> remains;            // optional: its end is awaited for seconds
-    std::function<void(Outcome)> done;                   // once, from the loop; it may destroy this
+    std::function<void(const kube::ApiError&)> failing;  // not the first attempt, or it takes seconds
+    std::function<void(const Json&)> remains;            // optional: its end is waited for for seconds
+    std::function<void(Outcome)> done;                   // called once, from the loop; may destroy this object
   };
-  // `client` must outlive it. What is on the wire when this is destroyed may still take effect.
+  // `client` must outlive it. Requests that have been sent when this is destroyed may still take effect.
   Removal(kube::Client& client, Order order, Sink sink);
   Removal(const Removal&) = delete;
   Removal& operator=(const Removal&) = delete;
@@ -68,15 +68,15 @@ class Removal {
   Sink m_sink;
   kube::Client::CallId m_call = 0;
   Loop::TimerId m_next = 0;   // the next look
-  Loop::TimerId m_due = 0;    // an answer is
-  Loop::TimerId m_limit = 0;  // the last try
+  Loop::TimerId m_due = 0;    // a response is due
+  Loop::TimerId m_limit = 0;  // the last attempt
   std::optional<Deadline> m_refusal_ends, m_silence_ends, m_end_told, m_end_ends;
   Json m_last;
-  int m_tries = 0;             // since the last answer that helped
+  int m_tries = 0;             // since the last useful response
   int m_conflicts = 0;         // DELETEs that found another version
-  bool m_conflict = false;     // the last one did: then there was an object, whatever a server that is behind says
-  bool m_late = false;         // the last try has begun
-  bool m_lost = false;         // a DELETE had no answer: it may have been taken
+  bool m_conflict = false;     // the last one did: then the object existed, whatever a server that is behind says
+  bool m_late = false;         // the last attempt has started
+  bool m_lost = false;         // a DELETE had no response: it may have been accepted
   bool m_hopeless = false;     // the last one had none
   bool m_seen_absent = false;  // by a GET
 };

@@ -67,7 +67,7 @@ void ReportUpload::put(const std::shared_ptr<objectstore::CredentialsProvider>& 
       {{"Content-Type", "text/html; charset=utf-8"}});
 }
 
-// Not from within an answer: whoever is told may destroy the client that gives it.
+// Not from within a response: the callback may destroy the client that delivers it.
 void ReportUpload::finish(Result<void> result) {
   if (!m_done) return;
   m_context.home.loop().post([alive = m_alive, done = std::exchange(m_done, nullptr), result = std::move(result)]() mutable {

@@ -1,4 +1,4 @@
-// A page on its way to the address that KFP has for it: after a failure its launcher uploads nothing.
+// Uploads a page to the address that KFP has for it: after a failure its launcher uploads nothing.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,23 +15,23 @@
 
 namespace trainstep::cluster {
 
-// Where the store is and which keys open it, says KFP's configuration of the step's namespace. Bounded in time: the job's clean-up waits behind it.
+// The store and its credentials are given by KFP's configuration of the step's namespace. Limited in time: the cleanup of the job waits for it.
 class ReportUpload {
  public:
   struct Context {
-    kube::Client& home;  // of the cluster where the step is
+    kube::Client& home;  // of the cluster of the step
     http::Transport& transport;
-    std::string name_space;                          // the step's
-    std::map<std::string, std::string> environment;  // where keys are that no Secret holds
+    std::string name_space;                          // of the step
+    std::map<std::string, std::string> environment;  // for credentials that are in no Secret
     std::uint64_t seed;
   };
-  using Done = std::function<void(Result<void>)>;  // once, from the loop; it may destroy this object
+  using Done = std::function<void(Result<void>)>;  // called once, from the loop; may destroy this object
 
-  // References must outlive it. Begins at once.
+  // References must outlive it. Starts immediately.
   ReportUpload(Context context, std::string uri, std::string page, Done done);
   ReportUpload(const ReportUpload&) = delete;
   ReportUpload& operator=(const ReportUpload&) = delete;
-  ~ReportUpload();  // what is under way is cancelled
+  ~ReportUpload();  // cancels what is in progress
 
  private:
   void find_keys(const std::string& providers);

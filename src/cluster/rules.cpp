@@ -11,10 +11,10 @@
 namespace trainstep::cluster {
 namespace {
 
-// What the containers are known by: the job as it is, or as it will be made.
+// To find the containers: the job as it is, or as it will be created.
 Json object_of(const plan::Plan& plan) {
   const auto manifest = job_types::render(plan);
-  return manifest ? manifest->json() : Json();  // such a plan is refused when it is submitted
+  return manifest ? manifest->json() : Json();  // such a plan is refused on submission
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ follow::JobRules job_rules_of(const plan::Plan& plan) {
   follow::JobRules rules;
   const auto& resources = job_types::find(plan.job_type).resources;
   rules.job = fmt::format("{}/{}", resources.front().plural, plan.job_name);
-  // Which of them is served here is not known yet: the backend says so when the job is found.
+  // Which of them is served here is not known yet: the backend reports it when the job is found.
   const bool kept_by_all = std::ranges::all_of(resources, &job_types::Resource::keeps_backoff_limit);
   rules.restarts_are_ours = !kept_by_all && plan.options.run_policy.restart_policy != "Never";
   if (const auto& queued = plan.options.limits.queued; queued && *queued < rules.operator_absent) rules.operator_absent = *queued;

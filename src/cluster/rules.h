@@ -1,4 +1,4 @@
-// A plan as the state machine wants it. Pure.
+// Derives the rules of the state machine from a plan. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace trainstep::cluster {
 
-// The kind's replicas in their order, each by index, are the members.
+// The members are the replicas of the job type in their order, each by index.
 follow::Rules rules_of(const plan::Plan& plan);
-// The same of a job that is there: its own templates say in which containers the program runs.
+// The same for an existing job: its own templates say in which containers the program runs.
 follow::Rules rules_of(const plan::Plan& plan, const Json& job);
 follow::JobRules job_rules_of(const plan::Plan& plan);
 

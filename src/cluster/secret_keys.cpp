@@ -34,7 +34,7 @@ SecretKeys::SecretKeys(kube::Client& home, std::string name_space, objectstore::
 
 SecretKeys::~SecretKeys() { m_home.cancel(m_call); }
 
-// Of several requests under way with the same keys, the first that is refused has them read again.
+// If several requests with the same credentials are refused, the Secret is read again once.
 void SecretKeys::refused(const objectstore::Credentials& keys) {
   if (keys == m_keys) m_refused = true;
 }
@@ -46,7 +46,7 @@ void SecretKeys::ask(Done done) {
   m_call = m_home.get({"v1", "secrets", m_name_space, m_at.secret, ""}, {}, {patience, false}, [this](const kube::Answer& answer) {
     m_call = 0;
     const auto keys = take(answer);
-    for (const auto& waiting : std::exchange(m_waiting, {})) waiting(keys);  // last: one may destroy this
+    for (const auto& waiting : std::exchange(m_waiting, {})) waiting(keys);  // last: a callback may destroy this object
   });
 }
 

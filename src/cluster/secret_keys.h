@@ -1,4 +1,4 @@
-// The keys to an object store, as a Secret of the step's own cluster has them: they may be replaced while a job trains.
+// Credentials for an object store from a Secret of the step's own cluster, which may be replaced while a job trains.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,15 +12,15 @@
 
 namespace trainstep::cluster {
 
-// What a Secret holds of the keys to a store, as the API server gives it. Errors: input.
+// The credentials in a Secret, as returned by the API server. Errors: input.
 Result<objectstore::Credentials> keys_in(const Json& secret, const objectstore::CredentialsRef& at);
 
-// When the store refuses them, the Secret is read again, and what it says then counts. While that cannot be had, the old ones serve: what the store
-// says of them is told. An API server that does not answer is an error (unavailable).
+// If the store refuses them, reads the Secret again and uses its contents from then on. If that fails, the old ones are kept, and the store's refusal
+// is reported. An API server that does not respond is an error (unavailable).
 class SecretKeys : public objectstore::CredentialsProvider {
  public:
   using Say = std::function<void(const std::string&)>;
-  // References must outlive it. `first`: what the Secret has said so far.
+  // References must outlive it. `first`: the contents of the Secret so far.
   SecretKeys(kube::Client& home, std::string name_space, objectstore::CredentialsRef at, objectstore::Credentials first, Say say);
   SecretKeys(const SecretKeys&) = delete;
   SecretKeys& operator=(const SecretKeys&) = delete;

@@ -24,7 +24,7 @@ SecretToken::SecretToken(kube::Client& home, kube::Path secret, kube::Credential
 
 SecretToken::~SecretToken() { m_home.cancel(m_call); }
 
-// Whoever asks with it tries for a minute, so a refusal that comes too soon for a reading comes again.
+// A request with the token is retried for a minute, so a refusal too soon after the last read occurs again.
 void SecretToken::refused() {
   if (m_call != 0 || m_home.loop().now() - m_read < between_readings) return;
   m_call = m_home.get(m_secret, {}, {patience}, [this](kube::Answer answer) {

@@ -1,4 +1,4 @@
-// The token for another cluster, as the Secret of cluster_configuration_secret has it.
+// The token for another cluster, from the Secret of cluster_configuration_secret.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,12 +11,12 @@
 
 namespace trainstep::cluster {
 
-// When the server refuses the token, the Secret is read again by `home`, every ten seconds at most, and its token and certificates count from then
-// on. While it cannot be read, holds the same, or names another server, the old ones still serve. `say` is told what it found.
+// If the server refuses the token, reads the Secret again from `home`, at most every ten seconds, and uses its token and certificates from then on.
+// If it cannot be read, is unchanged, or names another server, the old ones are kept. `say` reports the result.
 class SecretToken : public kube::SlowTokenSource {
  public:
   using Say = std::function<void(const std::string&)>;
-  // References must outlive it. `first`: what the Secret has said so far; its token is taken.
+  // References must outlive it. `first`: the contents of the Secret so far; takes its token.
   SecretToken(kube::Client& home, kube::Path secret, kube::Credentials& first, Say say);
   SecretToken(const SecretToken&) = delete;
   SecretToken& operator=(const SecretToken&) = delete;

@@ -17,14 +17,14 @@
 namespace trainstep::cluster {
 namespace {
 
-// An API server that does not answer before there is a job is waited for so long.
+// How long an API server that does not respond before there is a job is waited for.
 constexpr Duration patience{300'000};
-// What KFP's launcher leaves at most (docs/design/kfp.md, Signals).
+// The most that KFP's launcher leaves (docs/design/kfp.md, Signals).
 constexpr Duration launchers_grace{1'000};
-// A step's word on its job's end is waited for so often and so long.
+// How often and how long a step's report on the end of its job is waited for.
 constexpr int most_looks = 120;
 constexpr Duration next_look{1'000};
-// Once we are to end, our own pod is asked for so often, and what is not known by then is said so long before a SIGKILL.
+// Once this process is to end: how often our own pod is read, and how long before SIGKILL unknown results are reported.
 constexpr Duration hasty_look{2'000};
 constexpr Duration last_word{1'000};
 
@@ -66,7 +66,7 @@ void Session::look_for_own_pod(kube::Retry retry) {
   find_facts(m_home, m_options.name_space, m_options.pod, know_it, retry);
 }
 
-// After a stop: the answer to a question that is under way may never come, and the pause before the next one be longer than our grace.
+// After a stop: a pending response may never come, and the pause before the next request may be longer than our grace.
 void Session::look_in_haste() {
   if (m_known || m_over) return;
   look_for_own_pod({Duration(0)});
@@ -84,7 +84,7 @@ void Session::know(Result<Facts> facts) {
   m_known = true;
   m_order = std::make_unique<AttemptOrder>(m_home, m_facts);
   for (const auto& notice : m_facts.notices) say(notice);
-  if (m_early) limit_early_stop();  // by our pod's own grace
+  if (m_early) limit_early_stop();  // the grace of our own pod
   m_workflow_monitor =
       std::make_unique<WorkflowMonitor>(m_home, m_facts, [this](const std::string& what) { seen_cancel(what); }, [this] { missed_pod(); });
   if (m_options.wants_stores) return look_for_stores();
@@ -113,7 +113,7 @@ void Session::configure() {
   });
 }
 
-// Another cluster does not have the Secret of this one: the job takes its keys along.
+// Another cluster does not have the Secret of this one: the job takes its credentials along.
 void Session::find_remote_keys() {
   const auto& store = m_job_store->folder.store;
   const objectstore::CredentialsRef at{store.secret, store.access_key_key, store.secret_key_key};
@@ -136,7 +136,7 @@ Result<void> Session::connect(const Json& secret) {
   if (!configuration.other_cluster) return {};
   ASSIGN(auto credentials, remote_credentials(secret));
   credentials.token = std::make_unique<SecretToken>(m_home, configuration_secret(), credentials, [this](const std::string& line) { say(line); });
-  // Of our own cluster nothing is known there.
+  // Nothing of our own cluster is known there.
   m_job_facts = facts_for_job_elsewhere(std::move(m_job_facts));
   m_job_facts.written.reset();  // by another clock
   m_job_name_space = credentials.name_space;
@@ -147,7 +147,7 @@ Result<void> Session::connect(const Json& secret) {
 }
 
 Result<void> Session::route(plan::Plan& plan) {
-  // Another cluster does not know the Secret: the job takes the keys with it.
+  // Another cluster does not have the Secret: the job takes the credentials along.
   if (auto& folder = m_job_facts.folder; m_remote && folder) {
     folder->store.secret = plan.job_name + "-keys";
     folder->store.access_key_key = "minio-accesskey";
@@ -168,14 +168,14 @@ void Session::plan_and_run() {
   look_at_claims(std::move(*plan));
 }
 
-// Where only one node can have a claim, the pods go there. A job that is only to be ended is found by its name.
+// If only one node can have a claim, the pods go there. A job that is only to be ended is found by its name.
 void Session::look_at_claims(plan::Plan plan) {
   auto claims = mounted_claims(plan);
   if (m_early || m_options.existing || claims.empty()) return follow_plan(std::move(plan));
   const auto shared = std::make_shared<plan::Plan>(std::move(plan));
   const auto done = [this, shared](const Result<std::map<std::string, ClaimAccess>>& access) {
     if (m_over) return;
-    if (m_early) return follow_plan(std::move(*shared));  // which only ends what is there
+    if (m_early) return follow_plan(std::move(*shared));  // which only ends what exists
     if (!access) return finish_early(result::from_error(access.error()));
     auto nodes = nodes_for(*shared, m_job_facts, *access);
     if (!nodes) return finish_early(result::from_error(nodes.error()));
@@ -199,7 +199,7 @@ void Session::follow_plan(plan::Plan plan) {
   m_plan->data.downloads.empty() ? begin_to_follow() : open_stores();
 }
 
-// In a pod, where such a server can be reached; those of another cluster do not reach it.
+// In a pod, from which such a server can be reached; the pods of another cluster cannot reach it.
 bool Session::lacks_store(const plan::Plan& plan) const {
   if (m_kubeflow_store || m_remote || m_early || m_options.existing || m_options.pod.name.empty() || m_job_facts.folder) return false;
   if (plan.as_train_model_job) return true;
@@ -207,7 +207,7 @@ bool Session::lacks_store(const plan::Plan& plan) const {
   return facts && plan::lacks_folder(plan, *facts);
 }
 
-// What the Secret says of a store counts more.
+// Settings of the Secret take precedence.
 void Session::find_kubeflow_store() {
   const auto done = [this](Result<std::optional<plan::JobFolder>> folder) {
     if (m_over) return;
@@ -286,8 +286,8 @@ void Session::training_ended(run::Outcome outcome) {
   collect_data();
 }
 
-// Whoever has made the job knows more than its status says: whether the outputs came, whose limit has passed. The step of a Workflow tells that on
-// the job when all of it is done; of the others' jobs most are deleted then.
+// The step of the job knows more than the status: whether the outputs were delivered, which limit was exceeded. The step of a Workflow records that
+// on the job at its end; jobs of others are usually deleted then.
 void Session::hear_the_step(int looks) {
   using enum result::VerdictClass;
   auto& verdict = m_outcome.verdict;
@@ -307,13 +307,13 @@ void Session::hear_the_step(int looks) {
   deliver();
 }
 
-// What the pods could not tell, and what only they could reach.
+// Reads what the pods could not report, and what only they could reach.
 void Session::collect_data() {
   m_trained = true;
   m_collecting = true;
   limit_collecting();
   const auto lost = [this](Error error) {
-    if (error.kind == ErrorKind::input) error.kind = ErrorKind::conflict;  // of the store, or a place of the step's: no program has done it
+    if (error.kind == ErrorKind::input) error.kind = ErrorKind::conflict;  // caused by the store, or by a path of the step: not by the program
     lose_outputs(result::lost_outputs(error));
   };
   const auto read = [this] {
@@ -331,7 +331,7 @@ void Session::collect_data() {
                        const auto error = there.error();
                        if (error.kind == ErrorKind::not_found) {
                          m_lost = staging::Fetching::Lost::all;
-                         m_outcome.outputs.clear();  // no place is named where nothing lies
+                         m_outcome.outputs.clear();  // no location is named if nothing is there
                        }
                        lost(error);
                      });
@@ -357,14 +357,14 @@ void Session::collect_data() {
   });
 }
 
-// What a pod's message had no room for. All that a step needs is here already: no fault of the store's, no limit and no signal changes its end.
+// What had no room in the message of a pod. The step has everything it needs: no failure of the store, limit or signal changes its end.
 void Session::fetch_curves() {
   constexpr Duration limit{30'000};
   const auto* told = m_backend->report();
   const auto& task = m_plan->data.task;
   if (told == nullptr || !told->curves_thinned || told->shortened || !task.record.somewhere()) return deliver();
   m_collecting = false;
-  m_curves = data_of_job();  // its own: it can be given up
+  m_curves = data_of_job();  // a separate object, so that it can be given up
   m_curves->whole_report([this, alive = m_alive](Result<result::PodReport> report) {
     m_loop.post([this, alive, report = std::move(report)]() mutable {
       if (*alive && m_curves) curves_fetched(std::move(report));
@@ -387,7 +387,7 @@ void Session::curves_fetched(Result<result::PodReport> report) {
   deliver();
 }
 
-// Whoever looks on has no outputs: what its log does not tell.
+// An attached command has no outputs: takes what its log does not contain.
 void Session::take_curves() {
   const auto* told = m_backend->report();
   if (told == nullptr) return;
@@ -404,7 +404,7 @@ void Session::deliver() {
 
 Result<std::vector<std::string>> Session::commit() { return m_data ? m_data->commit() : std::vector<std::string>(); }
 
-// Why it comes only counts where it is sure: what a training has delivered is not removed in doubt.
+// The reason only matters if it is certain: results of a training are not removed in doubt.
 void Session::stop_collecting(int signal) {
   if (signal != SIGTERM || !m_workflow_monitor) return leave_collected(signal);
   m_workflow_monitor->ask_why([this, alive = m_alive, signal](const std::optional<WorkflowMonitor::Eviction>&) {
@@ -414,14 +414,14 @@ void Session::stop_collecting(int signal) {
   });
 }
 
-// Nobody wants what the training has delivered.
+// Nobody wants the results of the training.
 void Session::drop_collected(const std::string& what) {
-  make_data();  // what was under way is cancelled
+  make_data();  // cancels what is in progress
   m_outcome.verdict = {result::VerdictClass::cancelled, what, std::nullopt, false, 0};
   deliver();
 }
 
-// The training has ended well, but its outputs are not here: the job and what it delivered stay for whoever comes next.
+// The training has succeeded, but its outputs are not here: the job and its results are kept for the next attempt.
 void Session::leave_collected(int signal) {
   m_data.reset();
   m_outcome.verdict = {result::VerdictClass::interrupted,
@@ -443,7 +443,7 @@ void Session::published(Result<void> result) {
   std::exchange(m_published, nullptr)(std::move(result));
 }
 
-// Somebody at a shell, or who sends SIGINT again, does not want to wait for what is under way.
+// A person at a shell, or whoever sends SIGINT again, does not want to wait for what is in progress.
 bool Session::hurried(int signal) { return ++m_stops > 1 && (m_options.pod.name.empty() || signal == SIGINT); }
 
 void Session::request_stop(int signal) {
@@ -468,13 +468,13 @@ void Session::request_stop(int signal) {
   go_on(std::nullopt);
 }
 
-// What ends us after a signal: the kubelet, Argo's executor or KFP's launcher.
+// When we are killed after a signal, by the kubelet, Argo's executor or KFP's launcher.
 Time Session::killed_at() const { return m_signalled.value_or(m_loop.now()) + (m_facts.launcher ? launchers_grace : m_facts.grace); }
 
 void Session::stop_runner(int signal, std::optional<WorkflowMonitor::Eviction> eviction) {
   if (m_over) return;
   const bool retried = is_retried();
-  // KFP's launcher does not always kill: what it leaves for sure counts only where a job is left to the next attempt.
+  // KFP's launcher does not always kill: its shortest time only counts if a job is left to the next attempt.
   if (eviction || (signal == SIGTERM && !m_options.pod.name.empty() && !m_facts.launcher)) m_backend->dies_at(killed_at());
   if (eviction) {
     if (eviction->since && !m_remote) m_backend->ends_since(*eviction->since);
@@ -485,7 +485,7 @@ void Session::stop_runner(int signal, std::optional<WorkflowMonitor::Eviction> e
 
 void Session::seen_cancel(const std::string& what) {
   if (m_collecting) {
-    m_loop.post([this, alive = m_alive, what] {  // whoever tells it lives till then
+    m_loop.post([this, alive = m_alive, what] {  // the messages need it until then
       if (*alive && m_collecting) drop_collected(what);
     });
     return;
@@ -501,7 +501,7 @@ std::string Session::what_may_be_left() const {
   return left + "; its run is unknown, see trainstep list";
 }
 
-// Empty: only our own pod tells it.
+// Empty: only our own pod tells.
 std::string Session::known_run() const {
   if (m_plan) return m_plan->run_id;
   if (!m_options.run_id.empty() || !m_known) return m_options.run_id;
@@ -509,14 +509,14 @@ std::string Session::known_run() const {
   return plan ? plan->run_id : "";
 }
 
-// What is still asked before there is a runner may hang, or pause, for longer than there is time.
+// Requests before there is a runner may hang, or pause, for longer than there is time.
 void Session::hurry() {
   if (m_runner) return;
   m_home.hurry();
   if (m_remote) m_remote->hurry();
 }
 
-// A pod's time ends, whatever has not been answered by then.
+// The time of a pod ends whether requests are answered or not.
 void Session::limit_early_stop() {
   m_loop.cancel(std::exchange(m_early_ends, 0));
   if (!m_signalled || m_options.pod.name.empty()) return;
@@ -533,7 +533,7 @@ void Session::limit_early_stop() {
   });
 }
 
-// Our own pod does not show itself in time. An id that is an input is enough to know the job's name.
+// Our own pod could not be read in time. A run id that is an input is enough to know the name of the job.
 void Session::know_the_run_only() {
   if (m_known || m_over) return;
   say("cannot read this step's own pod: looking for a job by its run id only");
@@ -542,7 +542,7 @@ void Session::know_the_run_only() {
   know(std::move(facts));
 }
 
-// An earlier attempt may have made a job: what is needed to know its name goes on, an upload does not.
+// An earlier attempt may have created a job: what is needed to know its name continues, an upload does not.
 void Session::stop_early(int signal, std::optional<WorkflowMonitor::Eviction> eviction, const std::string& what) {
   if (m_early || m_over) return;
   m_early = EarlyStop{signal, std::move(eviction), what, signal == SIGTERM && !m_workflow_monitor};
@@ -582,7 +582,7 @@ void Session::wind_down() {
   m_search.reset();
   if (m_data) {
     m_brought = m_data->has_uploaded();
-    make_data();  // what was under way is cancelled
+    make_data();  // cancels what was in progress
   }
   run();
   if (!m_early->what.empty()) return m_runner->tell(follow::CancelSeen{m_early->what});

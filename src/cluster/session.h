@@ -1,4 +1,4 @@
-// One step in a cluster, from its inputs to its verdict and its clean-up: facts, plan, job, end. On any loop, over any transport.
+// One step in a cluster, from its inputs to its verdict and its cleanup: facts, plan, job, end. With any loop and any transport.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -25,18 +25,18 @@
 namespace trainstep::cluster {
 
 struct SessionOptions {
-  std::string name_space;             // where the step is, and its job
-  OwnPod pod;                         // our own; without a name: we are in none
-  std::string run_id;                 // where it is an input: known wherever the step is
-  std::string where;                  // "in-cluster", "context x": for the story
-  std::uint64_t seed = 0;             // random: tells this process from others, and spreads its retries
-  std::optional<Submitted> existing;  // attach: this job is followed, none is made
-  std::optional<Facts> facts;         // attach: instead of what our own pod says
-  bool wants_stores = false;          // an input or output has an address in an object store
-  std::string configuration_secret;   // cluster_configuration_secret: another cluster for the job, a bucket for its data; empty: there is none
-  bool as_train_model_job = false;    // plan::Request::as_train_model_job
-  std::map<std::string, std::string> environment;  // of this process: keys to object stores
-  // What to run, once it is known who we are and where the job is to be. Errors: input.
+  std::string name_space;                          // of the step, and of its job
+  OwnPod pod;                                      // our own; without a name: not in a pod
+  std::string run_id;                              // if it is an input: known wherever the step runs
+  std::string where;                               // "in-cluster", "context x": for the log
+  std::uint64_t seed = 0;                          // random: identifies this process, and spreads its retries
+  std::optional<Submitted> existing;               // attach: follow this job, create none
+  std::optional<Facts> facts;                      // attach: used instead of our own pod
+  bool wants_stores = false;                       // an input or output has an address in an object store
+  std::string configuration_secret;                // cluster_configuration_secret: another cluster for the job, a bucket for its data; empty: none
+  bool as_train_model_job = false;                 // plan::Request::as_train_model_job
+  std::map<std::string, std::string> environment;  // of this process: credentials of object stores
+  // The plan, once it is known who we are and where the job is to be created. Errors: input.
   std::function<Result<plan::Plan>(const Facts& facts, const std::string& job_name_space)> make_plan;
 };
 
@@ -44,8 +44,8 @@ class Session {
  public:
   struct Done {
     run::Outcome outcome;
-    const plan::Plan* plan = nullptr;             // null: the step ended before there was one
-    std::map<std::string, std::string> contents;  // by address: what was read of the outputs that the program delivered there
+    const plan::Plan* plan = nullptr;             // null: the step ended before it had one
+    std::map<std::string, std::string> contents;  // by address: outputs that the program delivered there, as far as they were read
   };
   // References must outlive it.
   Session(Loop& loop, http::Transport& transport, std::shared_ptr<kube::Credentials> credentials, SessionOptions options,
@@ -56,16 +56,16 @@ class Session {
 
   // Calls `done` once, from the loop. Then the caller writes its outputs and calls conclude().
   void begin(std::function<void(Done)> done);
-  // SIGTERM or SIGINT arrived. At any moment: before a job of this run is known, it is looked for. A second one at a shell, or a second SIGINT, ends
-  // what is waited for.
+  // SIGTERM or SIGINT was received. Allowed at any time: before a job of this run is known, it is looked for. A second one at a shell, or a second
+  // SIGINT, ends the waiting.
   void request_stop(int signal);
-  // The log's reader does not keep up, or does again.
+  // The reader of the log is too slow, or has caught up.
   void hold_output(Pressure pressure);
-  // After `done` of begin(): a failed step's report to its address. SIGTERM and SIGINT end it (cancelled).
+  // After `done` of begin(): uploads the report of a failed step to its address. SIGTERM and SIGINT end it (cancelled).
   void publish(const std::string& uri, std::string page, std::function<void(Result<void>)> done);
   // Between the two, after a success: as run::Backend::commit().
   Result<std::vector<std::string>> commit();
-  // The clean-up that the verdict asks for; `done` from the loop, with what could not be done (empty: nothing).
+  // The cleanup that follows from the verdict; calls `done` from the loop, with what could not be done (empty: nothing).
   void conclude(const result::Verdict& verdict, std::function<void(std::string problem)> done);
 
  private:
@@ -129,25 +129,25 @@ class Session {
 
   Loop& m_loop;
   http::Transport& m_transport;
-  kube::Client m_home;                     // of the cluster where the step is
-  std::unique_ptr<kube::Client> m_remote;  // of the job's, where that is another one
+  kube::Client m_home;                     // of the cluster of the step
+  std::unique_ptr<kube::Client> m_remote;  // of that of the job, if it is another one
   SessionOptions m_options;
   std::vector<run::Listener*> m_listeners;
   std::function<void(Done)> m_done;
   Time m_began;
   Facts m_facts;
-  Facts m_job_facts;  // what counts for the job: another cluster knows nothing of our Workflow
+  Facts m_job_facts;  // for the job: another cluster knows nothing of our Workflow
   std::string m_job_name_space;
-  Json m_configuration;  // the Secret of cluster_configuration_secret; null: there is none
+  Json m_configuration;  // the Secret of cluster_configuration_secret; null: none
   std::optional<JobStore> m_job_store;
   std::unique_ptr<KubeflowStore> m_kubeflow_store;  // once it has been looked for
   std::string m_access_mode;                        // of claims
-  std::unique_ptr<ClaimLook> m_claim_look;          // null: no claim has to be looked at
+  std::unique_ptr<ClaimLook> m_claim_look;          // null: no claim has to be checked
   std::unique_ptr<const plan::Plan> m_plan;
-  std::unique_ptr<JobSearch> m_search;  // of an earlier attempt's job, when there is none of our own
-  std::unique_ptr<StepData> m_data;     // null: nothing of the job's data is the step's business
+  std::unique_ptr<JobSearch> m_search;  // of the job of an earlier attempt, if there is none of our own
+  std::unique_ptr<StepData> m_data;     // null: the step does not handle the job's data
   std::map<std::string, std::string> m_contents;
-  std::unique_ptr<StepData> m_curves;  // while curves are fetched
+  std::unique_ptr<StepData> m_curves;  // while curves are downloaded
   run::Outcome m_outcome;              // once the training has ended
   std::unique_ptr<AttemptOrder> m_order;
   std::unique_ptr<ClusterBackend> m_backend;
@@ -155,13 +155,13 @@ class Session {
   std::unique_ptr<WorkflowMonitor> m_workflow_monitor;
   Pressure m_pressure = Pressure::none;
   std::unique_ptr<ReportUpload> m_report_upload;
-  std::function<void(Result<void>)> m_published;  // while the report is on its way
-  // A stop that came before there was a runner, which then only ends what is there.
+  std::function<void(Result<void>)> m_published;  // while the report is being uploaded
+  // A stop before there was a runner, which then only ends what exists.
   struct EarlyStop {
     int signal = 0;
     std::optional<WorkflowMonitor::Eviction> eviction;
     std::string what;
-    bool why_unknown = false;  // it came before our pod was known, and is to be asked for
+    bool why_unknown = false;  // it came before our pod was known, which still has to be read
   };
   std::optional<EarlyStop> m_early;
   std::function<void(std::string)> m_concluded;
@@ -172,11 +172,11 @@ class Session {
   bool m_uploading = false;
   bool m_brought = false;  // inputs, before a stop came
   bool m_over = false;
-  bool m_trained = false;            // the training has succeeded, whatever becomes of its outputs
-  staging::Fetching::Lost m_lost{};  // of what it has delivered: gone for good
-  bool m_collecting = false;         // outputs are fetched, after the job's end
-  bool m_fetched = false;            // all that the training has delivered is here
-  bool m_pods_gone = false;          // the backend's own clean-up is over
+  bool m_trained = false;            // the training has succeeded, whatever happens to its outputs
+  staging::Fetching::Lost m_lost{};  // of its results: gone for good
+  bool m_collecting = false;         // outputs are being downloaded, after the end of the job
+  bool m_fetched = false;            // all results of the training are here
+  bool m_pods_gone = false;          // the backend's own cleanup is done
   bool m_cleanup_limited = false;
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
 };

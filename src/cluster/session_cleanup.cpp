@@ -1,4 +1,4 @@
-// The clean-up of a step's job and its data, once its verdict is known.
+// Session: the cleanup of the job and its data, once the verdict is known.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 namespace trainstep::cluster {
 namespace {
 
-// `problem`: what else could not be done.
+// `more`: what else could not be done.
 std::string join(std::string problem, const std::string& more) { return problem.empty() ? more : std::move(problem) + "; " + more; }
 
 std::string data_stays(std::string problem, const Error& error) {
@@ -21,14 +21,14 @@ std::string data_stays(std::string problem, const Error& error) {
 
 }  // namespace
 
-// By the clock of the cluster that the step runs in.
+// By the clock of the step's cluster.
 bool Session::is_retried() const {
   const auto now = m_loop.now() + m_home.clock().value_or(Duration{0});
   return m_facts.retry != Retry::none && (!m_facts.retried_until || now < *m_facts.retried_until);
 }
 
-// The step has ended without a job of its own. What it has brought for one goes, unless another attempt follows, or the job of an earlier one is
-// there. `whole`: all that lies in the prefix.
+// The step has ended without a job of its own. Removes what it has uploaded for one, unless another attempt follows or the job of an earlier one
+// exists. `whole`: everything in the prefix.
 void Session::leave_data(const result::Verdict& verdict, bool whole) {
   using enum result::VerdictClass;
   const bool retried = is_retried();
@@ -61,9 +61,10 @@ void Session::conclude(const result::Verdict& verdict, std::function<void(std::s
   const bool cancelled_now = verdict.verdict_class == cancelled;
   if (m_signalled || cancelled_now) limit_cleanup();
   if (!m_backend) return leave_data(verdict, false);
-  // A retry of the step is a new job of the same name: it goes on from the checkpoints.
+  // A retry of the step is a new job of the same name, which continues from the checkpoints.
   const bool resumes = verdict.verdict_class != succeeded && m_plan && !m_plan->data.task.checkpoints.path.empty();
-  // What was delivered, but could not be fetched, is all that there is of the training – unless nobody wants it, or something has not been written.
+  // Results that were delivered but could not be downloaded are all that remains of the training – unless nobody wants them, or something was not
+  // written.
   using enum staging::Fetching::Lost;
   const bool unwanted = verdict.verdict_class == succeeded || cancelled_now || (m_fetched && verdict.verdict_class == user);
   const bool unfetched = m_trained && !unwanted && m_lost != all;
@@ -71,7 +72,7 @@ void Session::conclude(const result::Verdict& verdict, std::function<void(std::s
   if (!m_backend->exists()) return leave_data(verdict, !keep && !resumes);
   const auto* report = m_backend->report();
   const bool taken_back = verdict.verdict_class != succeeded && !on_claims(*m_plan).empty();
-  const bool needed = taken_back || !m_plan->data.downloads.empty() || report == nullptr || report->shortened;  // by whoever takes the job up
+  const bool needed = taken_back || !m_plan->data.downloads.empty() || report == nullptr || report->shortened;  // by whoever adopts the job
   if (m_lost != nothing || (!keep && m_trained && needed)) m_backend->data_goes();
   const auto tell = [this](const std::string& text) {
     for (auto* listener : m_listeners) listener->warn(m_loop.now(), text);
@@ -98,7 +99,7 @@ void Session::conclude(const result::Verdict& verdict, std::function<void(std::s
       });
 }
 
-// Whoever has sent a signal ends us soon, whatever a store or an API server is doing.
+// After a signal we are killed soon, whatever a store or an API server is doing.
 Duration Session::time_to_clean() const {
   constexpr Duration unhurried{120'000};
   if (!m_cleanup_limited) return unhurried;

@@ -1,4 +1,4 @@
-// What a step brings for its job, before there is one.
+// Session: what happens before there is a job: its inputs are uploaded, or the credentials for its outputs read.
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/ownership.h"
 #include "cluster/session.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr Duration patience{300'000};
 
-// Such a job is followed, or refused: its inputs are its own. Any other is made anew, with what is there now.
+// Such a job is followed, or refused: its inputs belong to it. Any other is created again, with the present inputs.
 bool keeps_its_inputs(Existing existing) {
   using enum Existing;
   return existing == earlier_attempt || existing == later_attempt || existing == other_spec || existing == unknown_spec;
@@ -16,8 +16,8 @@ bool keeps_its_inputs(Existing existing) {
 
 }  // namespace
 
-// The inputs of a job that an earlier attempt has made are never replaced below it. Whether there may be one that cannot be seen, the submission
-// finds out.
+// The inputs of a job that an earlier attempt created are never replaced while it exists. The submission determines whether there may be one that
+// cannot be seen.
 void Session::bring_inputs() {
   m_uploading = true;
   if (m_plan->fresh_run) return upload();
@@ -47,7 +47,7 @@ void Session::upload() {
   });
 }
 
-// Before there is a job: without credentials for the store its outputs could not be fetched.
+// Before there is a job: without credentials for the store its outputs could not be downloaded.
 void Session::open_stores() {
   m_data->open_stores([this](const Result<void>& opened) {
     if (m_over || m_early) return;
@@ -55,7 +55,7 @@ void Session::open_stores() {
   });
 }
 
-// A job of an earlier attempt is followed all the same: its outputs are there for whoever may fetch them.
+// The job of an earlier attempt is followed nevertheless: whoever has the permission can download its outputs.
 void Session::decide_without_stores(const Error& why) {
   const auto looked = [this, why](const JobSearch::Answer& found) {
     if (m_over || m_early) return;
@@ -65,13 +65,13 @@ void Session::decide_without_stores(const Error& why) {
                                          kube::Retry{patience, m_options.pod.name.empty()});
 }
 
-// Nobody has told us to end, but what we still bring would go over what the next attempt brings for its job.
+// We were not told to stop, but our upload would overwrite what the next attempt uploads for its job.
 void Session::missed_pod() {
   if (!m_uploading || m_early || m_over) return;
   m_order->ask_replaced([this, alive = m_alive](const Result<bool>& replaced) {
     if (!*alive || !m_uploading || m_early || m_over || !replaced || !*replaced) return;
     m_uploading = false;
-    make_data();  // what is under way is cancelled
+    make_data();  // cancels what is in progress
     finish_early({result::VerdictClass::interrupted, "this step's pod is gone: the inputs are left to the next attempt", std::nullopt, false, 0});
   });
 }

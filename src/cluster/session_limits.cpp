@@ -1,4 +1,4 @@
-// The limits of a step that hold when its job has ended, and its outputs are fetched.
+// Session: the limits that apply after the end of the job, while its outputs are downloaded.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 namespace trainstep::cluster {
 
-// To fetch them is a part of finishing.
+// Downloading them is a part of finishing.
 void Session::limit_collecting() {
   const auto limit = [this](const std::string& option, const std::string& of, const std::optional<Duration>& time, Duration spent) {
     if (!time) return;
@@ -30,7 +30,7 @@ void Session::limit_collecting() {
 
 void Session::lose_outputs(result::Verdict verdict) {
   m_outcome.verdict = std::move(verdict);
-  for (auto& output : m_outcome.outputs)  // nothing has come to its place
+  for (auto& output : m_outcome.outputs)  // nothing was committed
     if (std::ranges::find(m_plan->data.downloads, output.name, &plan::StagedPath::name) != m_plan->data.downloads.end())
       if (output.pending.empty()) output.pending = output.path;
   deliver();

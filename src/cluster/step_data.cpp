@@ -51,7 +51,7 @@ StepData::~StepData() {
   m_context.home.cancel(m_call);
 }
 
-// The stores of the plan, one after another: their keys stand in Secrets.
+// Opens the stores of the plan one after the other, because their credentials are in Secrets.
 void StepData::open(Done done) {
   if (m_stores) return done({});
   if (m_found.size() == m_plan.data.secrets.size()) {
@@ -118,7 +118,7 @@ void StepData::upload(Done done) {
 }
 
 void StepData::remove_inputs(Done done) {
-  const int looks = m_delivery ? 2 : 3;  // what was on its way when it was cancelled may still arrive
+  const int looks = m_delivery ? 2 : 3;  // requests that were sent before it was cancelled may still take effect
   m_delivery.reset();
   unless_replaced(done, [this, looks, done] {
     open([this, looks, done](Result<void> opened) {
@@ -129,7 +129,7 @@ void StepData::remove_inputs(Done done) {
 }
 
 void StepData::remove(const std::string& uri, int looks, Done done) {
-  const auto pause = looks > 2 ? 8 * second : second;  // a store that is slow commits what it has received whole
+  const auto pause = looks > 2 ? 8 * second : second;  // a slow store commits uploads that it has received completely
   auto address = Address::parse(uri);
   if (!address) return done(std::move(address.error()));
   m_removal =
@@ -198,7 +198,7 @@ std::vector<std::string> StepData::confirm() {
   return told;
 }
 
-// A model is never written over, and may be large.
+// A model is never overwritten, and may be large.
 void StepData::read(const std::vector<run::OutputFound>& outputs, std::function<void(std::map<std::string, std::string>)> done) {
   for (const auto& output : outputs)
     if (output.artifact && output.present && !output.earlier && !output.step_path.empty() && output.step_path != "model_dir")
@@ -329,7 +329,7 @@ void StepData::unless_replaced(const Done& done, std::function<void()> task) {
   });
 }
 
-// Answers never come from within the call that asks.
+// Results are never delivered from within the call.
 void StepData::later(std::function<void()> task) {
   m_context.home.loop().post([alive = m_alive, task = std::move(task)] {
     if (*alive) task();

@@ -1,4 +1,4 @@
-// The step's own half of its job's data: what goes through the job's prefix, what the pods could not tell, and what is removed at the end.
+// The step's part in the data of its job: what goes through the job's prefix, what the pods could not report, and what is removed at the end.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -26,61 +26,63 @@ namespace trainstep::cluster {
 class StepData {
  public:
   struct Context {
-    kube::Client& home;  // of the cluster where the step is: there are the Secrets that it may read
+    kube::Client& home;  // of the cluster of the step, whose Secrets it may read
     http::Transport& transport;
-    std::string name_space;                                // the step's
-    std::map<std::string, std::string> environment;        // where keys are that no Secret holds
-    std::map<std::string, objectstore::Credentials> keys;  // by Secret: those that are known already
+    std::string name_space;                                // of the step
+    std::map<std::string, std::string> environment;        // for credentials that are in no Secret
+    std::map<std::string, objectstore::Credentials> keys;  // by Secret: those that are already known
     std::uint64_t seed;
     std::function<void(const std::string& line)> say;
-    // Asked before anything is removed: whether the next attempt may have come, whose data lie in the same places. `done`: once, perhaps at once.
+    // Asked before anything is removed: whether the next attempt may have started, whose data are in the same places. Calls `done` once, perhaps
+    // immediately.
     std::function<void(std::function<void(Result<bool> replaced)> done)> replaced = [](const auto& done) { done(false); };
-    std::function<std::string()> job_attempt = [] { return std::string(); };  // of the job that is followed: it signs what it puts on a claim
-    objectstore::CredentialsRef keys_at = {};  // where `keys` were found, and are found anew when the store refuses them; without a Secret they stay
+    std::function<std::string()> job_attempt = [] { return std::string(); };  // of the followed job, which signs what it puts on a claim
+    objectstore::CredentialsRef keys_at = {};  // where `keys` were found, and are read again if the store refuses them; without a Secret they stay
   };
-  using Done = std::function<void(Result<void>)>;  // once, from the loop
+  using Done = std::function<void(Result<void>)>;  // called once, from the loop
 
   // The plan must outlive it.
   StepData(const plan::Plan& plan, Context context);
   StepData(const StepData&) = delete;
   StepData& operator=(const StepData&) = delete;
-  ~StepData();  // what is under way is cancelled
+  ~StepData();  // cancels what is in progress
 
-  // Reads the credentials of the plan's stores, which the other functions need; they do so themselves where it has not been called.
-  // Errors: input (credentials), not_found, denied, unavailable.
+  // Reads the credentials of the plan's stores, which the other functions need; they do so themselves if it was not called. Errors: input
+  // (credentials), not_found, denied, unavailable.
   void open_stores(Done done) { open(std::move(done)); }
-  // Local inputs to the job's prefix.
-  // Errors: input (a path that does not exist, keys, bucket), denied, unavailable.
+  // Uploads local inputs to the job's prefix. Errors: input (a missing path, credentials, bucket), denied, unavailable.
   void upload(Done done);
-  // Whether something may lie in the prefix that upload() has put there.
+  // Whether upload() may have put something into the prefix.
   [[nodiscard]] bool has_uploaded() const { return m_delivery != nullptr; }
-  // An upload that is under way ends, and the inputs go from the prefix. Errors: as above.
+  // Ends an upload in progress, and removes the inputs from the prefix. Errors: as above.
   void remove_inputs(Done done);
   // Keeps others away from the step's paths that download() is to fill. Errors: input (another run writes there), denied, internal.
   Result<void> claim_outputs();
-  // Those of `outputs` that the run has written, from the job's prefix to where they wait for commit(): OutputFound::pending. Errors: as above.
+  // Downloads those of `outputs` that the run has written from the job's prefix to where they wait for commit(): OutputFound::pending. Errors: as
+  // above.
   void download(std::vector<run::OutputFound>& outputs, Done done);
-  // After it has failed: what of them is gone for good.
+  // After it has failed: which of them are gone for good.
   [[nodiscard]] staging::Fetching::Lost lost() const { return m_fetching ? m_fetching->lost() : staging::Fetching::Lost::nothing; }
-  // As run::Backend::commit(), of what was downloaded.
+  // As run::Backend::commit(), for what was downloaded.
   Result<std::vector<std::string>> commit();
-  // The step has succeeded: what gave way on a claim for what the job has put there is not wanted any more. → what could not be removed.
+  // The step has succeeded: removes what was set aside on a claim for the results of the job. Returns what could not be removed.
   std::vector<std::string> confirm();
-  // What the job has put on claims, and lies there: a sentence each.
+  // What the job has put on claims and is still there: one sentence each.
   [[nodiscard]] std::vector<std::string> left_on_claims() const;
-  // What the program delivered to addresses where the step writes as well (its metrics, …), by address. What cannot be read is said, and no error.
+  // Reads what the program delivered to addresses where the step writes as well (its metrics, …), by address. An unreadable one is reported, and not
+  // an error.
   void read(const std::vector<run::OutputFound>& outputs, std::function<void(std::map<std::string, std::string>)> done);
-  // Whether what `outputs` say that the run has put on a claim, or, if asked, where others look, lies there still: on a claim exactly that. What a
-  // pod has put there is waited for: another node's file system may show it late. Errors: as above; not_found.
+  // Whether what the run, according to `outputs`, has put on a claim, or, with `everywhere`, at other addresses, still exists: on a claim exactly
+  // that. Waits for what a pod has put there, because the file system may show it late on another node. Errors: as above; not_found.
   enum class Where { on_claims, everywhere };
   void look_for(const std::vector<run::OutputFound>& outputs, Where where, Done done);
-  // The record of the finished training: what a pod's message had no room for. Errors: as above; not_found.
+  // Reads the record of the finished training: what had no room in the message of a pod. Errors: as above; not_found.
   void whole_report(std::function<void(Result<result::PodReport>)> done);
-  // The job's prefix goes, and its record on a claim. Errors: as above; that the keys may not be read is none: then it stays.
+  // Removes the job's prefix, and its record on a claim. Errors: as above; unreadable credentials are not an error: then it stays.
   void remove_prefix(Done done);
-  // The same after a training that has not succeeded: what it has put on claims is taken back, and what lay there before is there again; what it has
-  // put at addresses that others see goes; then the prefix, but for the checkpoints where they are to stay. What cannot be taken back is an error; of
-  // addresses there is `limit` for it, and the list by which the next attempt knows it is kept.
+  // The same after a training that has not succeeded: takes back what it has put on claims and restores what was there before; removes what it has
+  // put at addresses that others see; then the prefix, except for the checkpoints if they are to stay. What cannot be taken back is an error; for
+  // addresses there is a `limit`, and the list by which the next attempt finds them is kept.
   void remove_unfinished(bool checkpoints_stay, Duration limit, Done done);
 
  private:

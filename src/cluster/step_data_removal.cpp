@@ -1,4 +1,4 @@
-// What a training that has not succeeded leaves in the stores goes.
+// StepData: removes from the stores what a training that has not succeeded leaves.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
@@ -54,7 +54,7 @@ std::vector<std::string> StepData::left_on_claims() const {
 
 void StepData::retract(const std::vector<plan::TaskOutput>& seen, bool checkpoints_stay, Duration limit, const Done& done) {
   open([this, checkpoints_stay, limit, seen, done](Result<void> opened) {
-    if (!opened && opened.error().kind == ErrorKind::denied) return remove_rest(checkpoints_stay, done);  // it stays, too
+    if (!opened && opened.error().kind == ErrorKind::denied) return remove_rest(checkpoints_stay, done);  // it is kept as well
     if (!opened) return done(std::move(opened));
     const auto& in_step = m_plan.data.record_in_step;
     const auto list = staging::Manifest::beside(in_step.empty() ? m_plan.data.task.record : plan::TaskPlace{"", 0, in_step});

@@ -13,23 +13,23 @@
 namespace trainstep::cluster {
 namespace {
 
-// A create that is answered 5xx, or not at all, is tried for so long (docs/cluster.md).
+// How long a create that gets 5xx or no response is retried (docs/cluster.md).
 constexpr Duration patience{300'000};
-constexpr Duration short_patience{30'000};  // of who only wants to know
+constexpr Duration short_patience{30'000};  // for callers that only want to know
 constexpr Duration look_again{1'000};
-constexpr Duration taking_up{30'000};  // so long a PATCH is tried before the job is followed without it
-constexpr Duration marking{5'000};     // … that only says who follows it
+constexpr Duration taking_up{30'000};  // how long a PATCH is retried before the job is followed without it
+constexpr Duration marking{5'000};     // … that only records who follows it
 constexpr Duration longest_pause{5'000};
 constexpr Duration quota_lag{60'000};
-constexpr Duration sure_for{10'000};  // that no other attempt has come: none does sooner after the loss of ours
-constexpr int most_taken = 60;        // answers that there is an object of the name, of which all others say that there is none
-// An API server has answered every write within 34 s, and one whose answer was lost has taken effect by then.
+constexpr Duration sure_for{10'000};  // that no other attempt has started: none starts sooner after ours was lost
+constexpr int most_taken = 60;        // responses that an object of the name exists, while all others say that there is none
+// An API server responds to every write within 34 s, and a write whose response was lost has taken effect by then.
 constexpr Duration longest_write{36'000};
-constexpr int most_changes = 5;       // of a job that is looked at and taken up, before it is followed without a mark
-constexpr int most_odd_answers = 6;   // in a row: of a gateway, of an API server that has just begun
+constexpr int most_changes = 5;       // of reading and adopting a job, before it is followed without an annotation
+constexpr int most_odd_answers = 6;   // consecutive ones: from a gateway, or an API server that has just started
 constexpr int most_unauthorized = 8;  // a token that is about to be replaced: a minute
 
-// It may have been done.
+// It may have taken effect.
 bool is_doubtful(const kube::ApiError& problem) { return problem.status == 0 || problem.status == 408 || problem.status >= 500; }
 
 bool serves(const Json& list, std::string_view plural) {
@@ -38,7 +38,7 @@ bool serves(const Json& list, std::string_view plural) {
          std::ranges::any_of(*resources, [&](const Json& resource) { return resource.is_object() && resource.value("name", "") == plural; });
 }
 
-// Answered well, but with nothing that an API server would say. A create may have been done.
+// A successful response, but not from an API server. A create may have taken effect.
 kube::ApiError no_object(const std::string& what) { return kube::not_the_servers(what + ": the answer is not an object"); }
 
 std::string candidates(const job_types::JobType& job_type) {
@@ -48,12 +48,12 @@ std::string candidates(const job_types::JobType& job_type) {
   return text;
 }
 
-// A webhook that has not declared to be without side effects: the API server refuses each dry run that would call it.
+// A webhook that does not declare to be without side effects: the API server refuses every dry run that would call it.
 bool cannot_be_checked(const kube::ApiError& problem) {
   return problem.status == 400 && problem.error.message.find("does not support dry run") != std::string::npos;
 }
 
-// An answer to discovery that no API server gives which knows what it serves.
+// A response to discovery that does not come from an API server which knows what it serves.
 bool is_odd(const kube::Answer& answer) {
   if (answer) return false;
   const auto& problem = answer.error();
@@ -61,22 +61,23 @@ bool is_odd(const kube::Answer& answer) {
   return status == 403 || status == 409 || status == 410 || (kube::says_nothing(problem) && !kube::tells_not_served(problem));
 }
 
-// A 404 that names nothing, not the namespace either: the resource was served a moment ago.
+// A 404 that names nothing, not even the namespace: the resource was served a moment ago.
 bool names_nothing(const kube::ApiError& problem) { return problem.status == 404 && text(&problem.details, "name").empty(); }
 
-// A webhook may deny with any status. A quota's conflict has a patience of its own.
+// A webhook may deny with any status. A quota's conflict has its own limit.
 bool is_of_another_writer(const kube::ApiError& problem) {
   const bool denied = problem.reason == "AlreadyExists" || problem.error.message.find(" denied the request") != std::string::npos;
   return problem.status == 409 && !denied && !kube::retryable(problem);
 }
 
-// Of a gateway, of an API server that has just begun and knows nobody's rights yet, of one whose store is contended. Of the job it says nothing.
+// From a gateway, from an API server that has just started and knows no permissions yet, or from one whose storage is contended. It says nothing
+// about the job.
 bool is_odd_refusal(const kube::ApiError& problem) {
   const bool no_right = problem.status == 403 && problem.error.kind == ErrorKind::denied;
   return kube::says_nothing(problem) || no_right || names_nothing(problem) || is_of_another_writer(problem);
 }
 
-// What is no fault of the inputs is none after several tries either.
+// What is not caused by the inputs is not caused by them after several attempts either.
 Error last_word(kube::ApiError problem) {
   if (names_nothing(problem) || is_of_another_writer(problem)) problem.error.kind = ErrorKind::unavailable;
   return std::move(problem.error);
@@ -89,7 +90,7 @@ Error unmarked(const std::string& lost) {
       fmt::format("the job's {} is removed or changed on creation, perhaps by a webhook: no other attempt could identify the job; keep it", lost));
 }
 
-// To the end: what comes after this looks whether there is a job.
+// Without limits: what follows checks whether there is a job.
 std::unique_ptr<Removal> take_back(kube::Client& client, kube::Path path, std::string uid, std::function<void(bool taken)> done) {
   return std::make_unique<Removal>(
       client, Removal::Order{.path = std::move(path), .uid = std::move(uid), .silence = patience, .to_the_end = true, .end_patience = patience},
@@ -131,8 +132,8 @@ Submission::~Submission() {
 
 Duration Submission::unsettled() const { return m_creating || (m_settled.is_set() && !m_settled.passed()) ? longest_write : Duration(0); }
 
-// In a pod there is time: an API server that is away is no verdict. At a shell somebody waits, who may have named the wrong one – until there may be
-// a job of ours: then the server's absence is no verdict any more.
+// A pod has time: an API server that is away does not decide anything. At a shell a person waits, who may have named the wrong one – until there may
+// be a job of ours: then the server's absence does not decide anything either.
 kube::Retry Submission::patient() const {
   if (m_settled.is_set()) return {};
   if (m_depth == Depth::dry_run) return {short_patience};
@@ -161,7 +162,7 @@ bool Submission::again(std::function<void()> question, std::optional<Duration> f
   return true;
 }
 
-// An API server that has just begun does not know all of its resources yet. Who only wants to know need not wait for that.
+// An API server that has just started does not know all of its resources yet. Callers that only want to know need not wait for that.
 void Submission::not_served() {
   if (++m_not_served <= (m_depth == Depth::create ? most_odd_answers : 1)) {
     m_timer = m_client.loop().after(std::clamp(m_client.pause(m_not_served), look_again, longest_pause), [this] { discover(0); });
@@ -200,7 +201,7 @@ void Submission::look() {
     const bool may_not_look = m_depth == Depth::dry_run && status == 403;
     if (status == 404 || may_not_look) return absent();
     if (status >= 300 && status < 500 && again([this] { look(); }, answer.error().retry_after))
-      return;  // of a gateway, or of one that has just begun
+      return;  // from a gateway, or one that has just started
     if (!m_settled.is_set()) return fail(std::move(answer.error().error));
     fail(in_context("whether the job was created is unknown; it may still exist", std::move(answer.error().error)));
   });
@@ -234,7 +235,7 @@ void Submission::check() {
   });
 }
 
-// Who has been asked for it may be behind who knows that.
+// The server that was read may be behind the one that knows it.
 void Submission::taken() {
   if (++m_taken == 1) return look();
   if (m_taken > most_taken)
@@ -242,19 +243,20 @@ void Submission::taken() {
   m_timer = m_client.loop().after(look_again, [this] { look(); });
 }
 
-// Whoever was cut off from the API server on the way here may have been replaced meanwhile: the job is the next attempt's to make.
+// If we were cut off from the API server before this point, another attempt may have replaced this one: then the job is for that attempt to create.
 void Submission::create() {
   if (m_order == nullptr || !m_unsure.passed()) return make();
   m_unsure.set(sure_for);
   m_order->ask_replaced([this, alive = m_alive](const Result<bool>& replaced) {
     if (!*alive) return;
-    if (!replaced || !*replaced) return make();  // in doubt as well: the pod may not be read, or nobody answers, who then takes no create either
+    // Also in doubt: the pod may not be read, or nobody responds, and then no create would be accepted either.
+    if (!replaced || !*replaced) return make();
     m_replaced = true;
     fail({ErrorKind::unavailable, "this step's pod is gone: the job is left to the next attempt"});
   });
 }
 
-// One try each: between two the name is looked up, as a quota or a webhook may refuse the second one because of what the first has made.
+// One attempt each: between two the name is looked up, because a quota or a webhook may refuse the second one because of what the first has created.
 void Submission::make() {
   if (m_held) return;
   if (!m_create_ends.is_set()) m_create_ends.set(patience);
@@ -280,7 +282,7 @@ void Submission::make() {
   });
 }
 
-// A server that does not answer at all is waited for, one that answers 5xx for so long.
+// A server that does not respond at all is waited for; one that responds 5xx for a limited time.
 void Submission::create_failed(kube::ApiError problem) {
   if (problem.reason == "AlreadyExists") return taken();
   if (is_doubtful(problem) || kube::says_nothing(problem)) m_settled.set(longest_write);
@@ -297,7 +299,7 @@ void Submission::create_failed(kube::ApiError problem) {
   m_timer = m_client.loop().after(pause, [this] { look(); });
 }
 
-// A quota counts a job that was deleted for some seconds on.
+// A quota counts a deleted job for some more seconds.
 bool Submission::waits_for_quota(const kube::ApiError& problem) {
   if (!m_removal || problem.status != 403 || problem.error.message.find("exceeded quota") == std::string::npos) return false;
   if (!m_quota_ends.is_set()) {
@@ -363,14 +365,14 @@ void Submission::decide_on(Json object) {
   }
 }
 
-// It has changed since it was looked at, or nobody has answered for a while: perhaps another attempt has taken it up.
+// It has changed since it was read, or there was no response for a while: perhaps another attempt has adopted it.
 bool Submission::may_have_changed(const kube::ApiError& problem) {
   const bool may = problem.status == 409 || (problem.status == 0 && m_changes == 0);
   return may && ++m_changes <= most_changes;
 }
 
-// What an earlier attempt has left for a while is ours for good. If that cannot be written, it is the one job of this run all the same: whoever
-// follows it tries on.
+// Makes a job that an earlier attempt has kept for a while ours for good. If that cannot be written, it is the only job of this run nevertheless: its
+// follower tries again.
 void Submission::take_up(Json object) {
   m_lease = std::make_unique<Lease>(m_client, Lease::Job{m_resource, m_name_space, m_plan.job_name, uid_of(object), m_attempt, began()},
                                     own_deadline(object, m_plan.options.run_policy.active_deadline));
@@ -380,13 +382,13 @@ void Submission::take_up(Json object) {
                 [this, object = std::move(object)](const std::optional<kube::ApiError>& problem) mutable {
                   if (!problem) return m_sink.done(Submitted{m_resource, std::move(object), true});
                   if (may_have_changed(*problem)) return look();
-                  const bool gone = kube::tells_absent(*problem, m_plan.job_name) || problem->status == 422;  // 422: the name is another's
+                  const bool gone = kube::tells_absent(*problem, m_plan.job_name) || problem->status == 422;  // 422: another object's name
                   if (gone && !std::exchange(m_taking_up, true)) return look();
                   m_sink.done(Submitted{m_resource, std::move(object), true, problem->error});
                 });
 }
 
-// An attempt that was lost, and whose process still runs, gives no job an end that another one follows (Lease::set).
+// A lost attempt whose process still runs does not set a deadline on a job that another one follows (Lease::set).
 void Submission::mark(Json object) {
   const auto state = m_job_type.judge(object).state;
   if (state == job_types::Judgement::State::succeeded || state == job_types::Judgement::State::failed)
@@ -398,8 +400,8 @@ void Submission::mark(Json object) {
   });
 }
 
-// The claim that was made for the job would go with it, and what its program has saved there. Where the job has an owner, so has the claim, from the
-// beginning; else it has none until the new job is there.
+// The claim that was created for the job would be deleted with it, including what its program has saved there. If the job has an owner, so has the
+// claim from the start; otherwise it has none until the new job exists.
 void Submission::keep_claim(const std::string& uid, std::function<void()> then) {
   if (m_plan.pvc_name.empty()) return then();
   const auto* owners = at(metadata_of(m_manifest), "ownerReferences");
@@ -434,7 +436,7 @@ void Submission::remove(const std::string& uid) {
                                                                                   }});
 }
 
-// Whoever has deleted it in the background has its pods run on until its finalizers are gone; our own DELETE takes them first, if we may.
+// After a background deletion by somebody else its pods run until its finalizers are gone; our own DELETE removes them first, if permitted.
 void Submission::end_pods_of(const std::string& uid) {
   keep_claim(uid, [this, uid] {
     m_removal = std::make_unique<Removal>(m_client, Removal::Order{object_path(), uid},
@@ -442,13 +444,13 @@ void Submission::end_pods_of(const std::string& uid) {
   });
 }
 
-// With foreground propagation the object is there until all its pods are gone: a job of the same name must not meet them
-// (docs/design/operators.md, Deletion).
+// With foreground propagation the object exists until all its pods are gone: a job of the same name must not meet them (docs/design/operators.md,
+// Deletion).
 void Submission::await_gone() {
   if (!m_gone_by.is_set()) m_gone_by.set(patience);
   if (m_gone_by.passed())
     return fail({ErrorKind::unavailable, fmt::format("{} of an earlier attempt is still being deleted after {}", shown_name(), describe(patience))});
-  m_refusal.reset();  // a quota has room again when it has gone
+  m_refusal.reset();  // a quota has room again when it is gone
   m_timer = m_client.loop().after(look_again, [this] { look(); });
 }
 

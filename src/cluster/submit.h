@@ -1,6 +1,6 @@
-// From a plan to exactly one job: discovery, a look, dry run, create – or adopt what an earlier attempt made. The name is looked up before anything
-// is sent that a quota or a webhook could refuse because of the very job that is there, and again after every answer that may hide that a job was
-// made.
+// From a plan to exactly one job: discovery, a look, a dry run, create – or adopt what an earlier attempt created. The name is looked up before
+// anything is sent that a quota or a webhook could refuse because of the very job that exists, and again after every response that may hide that a
+// job was created.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -24,35 +24,36 @@
 namespace trainstep::cluster {
 
 struct Submitted {
-  job_types::Resource resource;  // which of the kind's candidates is served here
-  Json object;                   // as the API server has it
-  bool adopted = false;          // an earlier attempt of this step made it
-  std::optional<Error> kept{};   // … and has left it with a deadline (lease.h), which could not be taken away
-  bool followed = false;         // … or a later one: it is that one's (Existing::later_attempt), nothing was done to it
+  job_types::Resource resource;  // which of the candidates of the job type is served here
+  Json object;                   // as returned by the API server
+  bool adopted = false;          // an earlier attempt of this step created it
+  std::optional<Error> kept{};   // … and has left it with a deadline (lease.h), which could not be removed
+  bool followed = false;         // … or a later one: it belongs to that one (Existing::later_attempt), nothing was changed
 };
 
 class Submission {
  public:
   struct Sink {
-    std::function<void(const std::string& line)> tell;  // the story: what is done, what stands in the way
-    std::function<void(Result<Submitted>)> done;        // once, from the loop. Errors: input (refused, or the name is a stranger's), unavailable
+    std::function<void(const std::string& line)> tell;  // for the log: what is done, what stands in the way
+    // called once, from the loop. Errors: input (refused, or the name belongs to somebody else), unavailable
+    std::function<void(Result<Submitted>)> done;
   };
-  enum class Depth { create, dry_run };  // dry_run: nothing is made, nothing deleted; `object` is what would be made, or what is there (adopted)
-  // References must outlive it. `name_space`: where the job is to be. `order`: null where nothing is made.
+  enum class Depth { create, dry_run };  // dry_run: nothing is created or deleted; `object` is what would be created, or what exists (adopted)
+  // References must outlive it. `name_space`: of the job. `order`: null if nothing is created.
   Submission(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt, Sink sink,
              AttemptOrder* order, Depth depth = Depth::create);
   Submission(const Submission&) = delete;
   Submission& operator=(const Submission&) = delete;
-  ~Submission();  // no callback comes any more; what is under way on the wire may still take effect
-  // From now on no create is sent: the step is to end. What there is already is told as before.
+  ~Submission();  // no more callbacks; requests that have been sent may still take effect
+  // From now on no create is sent, because the step is to end. An existing job is reported as before.
   void hold() { m_held = true; }
-  // A create is under way: its answer will say which object it has made.
+  // A create is pending: its response will say which object it has created.
   [[nodiscard]] bool creating() const { return m_creating; }
-  // So long from now on a create whose answer was lost, or that is under way, may still take effect; zero: none may.
+  // How long from now on a create that is pending, or whose response was lost, may still take effect; zero: none may.
   [[nodiscard]] Duration unsettled() const;
-  // One create at most has been sent: once the job that it has made was seen, none comes.
+  // At most one create has been sent: once the job that it created was seen, no other follows.
   [[nodiscard]] bool created_once() const { return m_creates <= 1; }
-  // It has failed because our own pod is gone: the job is the next attempt's to make.
+  // It has failed because our own pod is gone: the job is for the next attempt to create.
   [[nodiscard]] bool is_replaced() const { return m_replaced; }
   // Known once discovery has found it.
   [[nodiscard]] const std::optional<job_types::Resource>& served() const { return m_served; }
@@ -103,21 +104,21 @@ class Submission {
   std::unique_ptr<ClaimChange> m_claim_change;
   kube::Client::CallId m_call = 0;
   Loop::TimerId m_timer = 0;
-  Deadline m_gone_by;              // set when an earlier job's end begins to be awaited
+  Deadline m_gone_by;              // set when the end of an earlier job is waited for
   Deadline m_create_ends;          // set by the first create
-  Deadline m_settled;              // set by a create whose answer was lost: when it can take effect no more
-  Deadline m_quota_ends;           // set when a quota refuses what takes the place of a job that was deleted
-  Deadline m_unsure;               // passed when another attempt may have come in our place
-  std::optional<Error> m_refusal;  // of the dry run or the create; the job may be there all the same
+  Deadline m_settled;              // set by a create whose response was lost: when it can no longer take effect
+  Deadline m_quota_ends;           // set when a quota refuses what replaces a deleted job
+  Deadline m_unsure;               // passed when another attempt may have replaced us
+  std::optional<Error> m_refusal;  // of the dry run or the create; the job may exist nevertheless
   AttemptOrder* m_order;
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
   Depth m_depth;
-  int m_changes = 0;  // of a job that was to be taken up
-  int m_taken = 0;    // answers that the name is
-  int m_creates = 0;  // without a job to show for it
+  int m_changes = 0;  // of a job that was to be adopted
+  int m_taken = 0;    // responses that the name is taken
+  int m_creates = 0;  // without a job of that name
   int m_unauthorized = 0;
   int m_odd_answers = 0, m_odd_creates = 0;
-  int m_not_served = 0;  // answers that the resource is not
+  int m_not_served = 0;  // responses that the resource is not served
   bool m_checked = false;
   bool m_replaced = false;
   bool m_creating = false;

@@ -12,7 +12,7 @@
 namespace trainstep::cluster {
 namespace {
 
-// Under KFP v2 the program may have 47 ms to live after a SIGTERM (docs/design/kfp.md, Signals); elsewhere the rest of the grace is for the DELETE.
+// Under KFP v2 the program may have 47 ms after a SIGTERM (docs/design/kfp.md, Signals); elsewhere the rest of the grace is for the DELETE.
 constexpr Duration launcher_patience{30};
 constexpr Duration longest_patience{10'000};
 constexpr Duration end_patience{2'000};
@@ -25,14 +25,13 @@ Duration patience_of(const Facts& facts) {
   return facts.launcher ? launcher_patience : std::clamp(facts.grace / 3, launcher_patience, longest_patience);
 }
 
-// Where a Workflow is stopped, Argo labels the pod, and later the Workflow, as completed a second or more before the first signal
-// (docs/design/kfp.md, Signals).
+// When a Workflow is stopped, Argo labels the pod, and later the Workflow, as completed a second or more before the first signal (docs/design/kfp.md,
+// Signals).
 bool completed(const Json* metadata) { return text(at(metadata, "labels"), "workflows.argoproj.io/completed") == "true"; }
 
 bool deleting(const Json* metadata) { return at(metadata, "deletionTimestamp") != nullptr; }
 
-// The kubelet ends a pod of its own accord – pressure on its node, a shutdown – without anybody's deleting it. A deadline of the pod's own is none of
-// that.
+// The kubelet itself may end a pod – pressure on its node, a shutdown – without a deletion. The pod's own deadline does not count.
 std::optional<Time> disrupted_since(const Json* status, std::optional<Time> now) {
   const auto* conditions = at(status, "conditions");
   if (conditions != nullptr && conditions->is_array())
@@ -47,7 +46,7 @@ std::optional<Time> disrupted_since(const Json* status, std::optional<Time> now)
 
 bool is_lost(const Json& pod) { return deleting(metadata_of(pod)) || disrupted_since(at(&pod, "status"), Time{}).has_value(); }
 
-// Argo counts from the start of the Workflow; one that is made from a template has that one's deadline in its status.
+// Argo counts from the start of the Workflow; one created from a template has that template's deadline in its status.
 bool is_past_deadline(const Json& workflow, Time now) {
   const auto* status = at(&workflow, "status");
   const auto started = from_rfc3339(text(status, "startedAt"));
@@ -59,8 +58,8 @@ bool is_past_deadline(const Json& workflow, Time now) {
   });
 }
 
-// Why Argo tries no step of it again, though nothing is labelled yet; empty: it may. A Workflow that is stopped lets its exit handlers run on, but
-// does not repeat them.
+// Why Argo starts no other attempt of a step, although nothing is labelled yet; empty: it may. A Workflow that is being stopped still runs its exit
+// handlers, but does not repeat them.
 std::string why_no_other_attempt(const Json& workflow, Time now) {
   if (!text(at(&workflow, "spec"), "shutdown").empty()) return "the workflow is being stopped";
   return is_past_deadline(workflow, now) ? "the workflow's deadline was exceeded" : "";
@@ -139,8 +138,8 @@ void WorkflowMonitor::look_at_pod(const Json& pod, bool whole) {
   if (deleting(metadata) || since) m_eviction = Eviction{"this step's pod is evicted or deleted, its workflow continues", since};
 }
 
-// Argo labels a pod that is lost – deleted, ended by its node – so as well, and begins the next attempt while our process still runs. What tells the
-// two apart is in the whole pod; in doubt it is a cancel.
+// Argo also labels a lost pod – deleted, ended by its node – like that, and starts the next attempt while our process still runs. The whole pod tells
+// the two apart; in doubt it is a cancel.
 void WorkflowMonitor::ask_who_completed() {
   if (m_done || m_completed_call != 0) return;
   auto path = pods(m_facts);
@@ -157,7 +156,7 @@ void WorkflowMonitor::look_at_completed(const kube::Answer& answer) {
   if (!lost) return cancel(std::string(stopped_or_late));
   if (!m_facts.workflow) return;
   const auto name = "metadata.name=" + m_facts.workflow->name;
-  // A Workflow that is stopped deletes its pods, too: there may be no time to ask for it after the signal.
+  // A stopped Workflow deletes its pods as well: after the signal there may be no time to read it.
   m_completed_call = m_client.list(workflows(m_facts), {{"fieldSelector", name}}, {}, [this](const kube::Answer& list) {
     m_completed_call = 0;
     if (!list) return;
@@ -173,7 +172,7 @@ void WorkflowMonitor::look_at_workflow(const Json& workflow) {
   if (deleting(metadata)) cancel("the workflow is being deleted");
 }
 
-// A watch that has hung may bring an old end of a Workflow that was tried again since. If nothing is answered soon it is believed.
+// A watch that was stuck may report an old end of a Workflow that was retried since. Without a response soon it is believed.
 void WorkflowMonitor::confirm_end() {
   if (m_done || m_end_call != 0) return;
   const auto name = "metadata.name=" + m_facts.workflow->name;
@@ -187,7 +186,7 @@ void WorkflowMonitor::confirm_end() {
   m_end_call = m_client.list(workflows(m_facts), {{"fieldSelector", name}}, {end_patience}, looked, {.metadata_only = true});
 }
 
-// It is missing from a list, or another one has its name there. A list may be a stale one: only the answer to who asks for it by its name counts.
+// It is missing from a list, or its name belongs to another one. A list may be outdated: only a GET by its name counts.
 void WorkflowMonitor::ask_for_workflow() {
   if (m_done || m_question != 0 || m_question_timer != 0) return;
   auto path = workflows(m_facts);
@@ -209,7 +208,7 @@ void WorkflowMonitor::ask_later(std::function<void()> ask) {
   });
 }
 
-// Who may only list believes what several lists in a row say.
+// Without the permission to get it, several lists in a row are believed.
 void WorkflowMonitor::list_workflow() {
   const auto name = "metadata.name=" + m_facts.workflow->name;
   const auto looked = [this](const kube::Answer& answer) {
@@ -250,7 +249,7 @@ bool WorkflowMonitor::hurry() {
   return open;
 }
 
-// Side by side: there may be no time for one after the other.
+// In parallel: there may be no time for one after the other.
 void WorkflowMonitor::look() {
   m_workflow_lives = false;
   auto pod = pods(m_facts);
@@ -272,7 +271,7 @@ void WorkflowMonitor::look() {
   });
 }
 
-// A signal has come, and the list does not hold the Workflow. Whoever may not get it by its name: in doubt it is gone.
+// A signal was received, and the list does not have the Workflow. Without the permission to get it by its name: in doubt it is gone.
 void WorkflowMonitor::confirm_by_name() {
   auto path = workflows(m_facts);
   path.name = m_facts.workflow->name;
@@ -284,13 +283,13 @@ void WorkflowMonitor::confirm_by_name() {
   });
 }
 
-// This is the whole Workflow: what its metadata do not tell counts, too.
+// This is the whole Workflow: what its metadata do not tell counts as well.
 void WorkflowMonitor::end_if_over(const Json& workflow) {
   look_at_workflow(workflow);
   if (const auto why = why_no_other_attempt(workflow, clusters_now()); !why.empty()) cancel(why);
 }
 
-// A signal has come.
+// A signal was received.
 void WorkflowMonitor::look_whether_it_lives(const Json& workflow) {
   end_if_over(workflow);
   m_workflow_lives = !m_done;
@@ -309,7 +308,7 @@ void WorkflowMonitor::answer(std::optional<Eviction> eviction) {
   m_client.cancel(std::exchange(m_workflow_call, 0));
   m_client.loop().cancel(std::exchange(m_timer, 0));
   m_client.loop().cancel(std::exchange(m_next_look, 0));
-  const auto why = std::exchange(m_why, nullptr);  // whoever is called may destroy this
+  const auto why = std::exchange(m_why, nullptr);  // the callback may destroy this object
   if (why) why(std::move(eviction));
 }
 

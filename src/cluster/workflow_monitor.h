@@ -1,4 +1,4 @@
-// What happens to the step itself: its pod and its Workflow, watched (metadata only), so that a cancel is known before its signal comes.
+// Watches the step's own pod and Workflow (metadata only), so that a cancel is known before its signal arrives.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,8 +14,8 @@ namespace trainstep::cluster {
 
 class WorkflowMonitor {
  public:
-  // `cancelled`: called once, when the pipeline's side shows that an end is wanted ("the workflow was stopped"). `missed`: whenever our pod is no
-  // longer seen, though it may be there.
+  // `cancelled`: called once, when the pipeline wants an end ("the workflow was stopped"). `missed`: whenever our pod is no longer seen, though it
+  // may exist.
   WorkflowMonitor(
       kube::Client& client, const Facts& facts, std::function<void(const std::string& what)> cancelled, std::function<void()> missed = [] {});
   WorkflowMonitor(const WorkflowMonitor&) = delete;
@@ -26,13 +26,13 @@ class WorkflowMonitor {
     std::string what;
     std::optional<Time> since;  // by the cluster's clock
   };
-  // For a SIGTERM: why it came, if it is no cancel – our pod is deleted or evicted while its Workflow lives on, and is neither being stopped nor past
-  // its deadline. Both are read after the signal: whatever caused it was there before. What is not to be seen yet is waited for, a third of the pod's
-  // grace and 10 s at most; under KFP's launcher, which leaves a second at most, 30 ms; and not at all if the Workflow may not be seen. In doubt it
-  // is a cancel. `done` is called once; at once if it is known. While one question is open others are not asked.
+  // After a SIGTERM: why it came, if it is not a cancel – our pod is deleted or evicted while its Workflow goes on, and is neither being stopped nor
+  // past its deadline. Both are read after the signal, because its cause is older. Waits for what cannot be seen yet, for a third of the pod's grace
+  // and at most 10 s; under KFP's launcher, which leaves at most a second, 30 ms; and not at all if the Workflow may not be seen. In doubt it is a
+  // cancel. `done` is called once, immediately if it is known. Only one question may be pending.
   using Why = std::function<void(std::optional<Eviction> eviction)>;
   void ask_why(Why done);
-  // A question that is open is answered: in doubt. False: none is.
+  // Answers a pending question: in doubt. False: there is none.
   bool hurry();
 
  private:
@@ -61,17 +61,17 @@ class WorkflowMonitor {
   kube::Client::CallId m_pod_call = 0, m_workflow_call = 0;
   Loop::TimerId m_timer = 0, m_next_look = 0;
   kube::Client::CallId m_question = 0;        // whether the Workflow is gone
-  kube::Client::CallId m_end_call = 0;        // whether the Workflow has ended, as its watch says
+  kube::Client::CallId m_end_call = 0;        // whether the Workflow has ended, as its watch reports
   kube::Client::CallId m_completed_call = 0;  // whether our pod, which is labelled as completed, was lost
   Loop::TimerId m_question_timer = 0;
-  int m_questions = 0;      // without an answer
-  int m_lists_without = 0;  // in a row, of who may only list
+  int m_questions = 0;      // without a response
+  int m_lists_without = 0;  // consecutive ones, without the permission to get it
   std::function<void(const std::string&)> m_cancelled;
   std::function<void()> m_missed;
   std::unique_ptr<kube::Watch> m_pod, m_workflow;
-  std::optional<Eviction> m_eviction;  // of the pod, as it was seen last
+  std::optional<Eviction> m_eviction;  // of the pod, as it was last seen
   bool m_workflow_lives = false;       // it was read after the signal
-  bool m_blind = false;                // it may not be seen, so that no SIGTERM is ever known to be an eviction
+  bool m_blind = false;                // it may not be seen, so that a SIGTERM is never known to be an eviction
   bool m_done = false;
 };
 
