@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "step/unchosen_image.h"
 
+#include "job_types/job_type.h"
 #include "support/catch.h"
 
 using namespace trainstep;
@@ -17,7 +18,7 @@ std::optional<std::string> notice(const std::string& code, const std::string& im
       {"implementation", {{"container", {{"image", image}, {"command", {"sh", "-ec", "python3 -u \"$0\"", code}}, {"args", Json::array()}}}}}};
   request.train_specification = to_text(component);
   request.base_image = base_image;
-  const auto plan = plan::make_plan(request, {"Job"});
+  const auto plan = plan::make_plan(request, job_types::traits());
   REQUIRE(plan);
   return step::unchosen_image(*plan);
 }
