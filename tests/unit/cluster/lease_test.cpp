@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "job_types/job_type.h"
+#include "job_types/render.h"
 #include "support/catch.h"
 #include "unit/kube/harness.h"
 
@@ -33,13 +34,7 @@ struct Kept {
     return [this](const std::optional<kube::ApiError>& problem) { done = problem; };
   }
   static Lease::Job job(const std::string& group_version, const std::string& plural) {
-    return {{group_version == "batch/v1"          ? "batch/v1"
-             : group_version == "kubeflow.org/v1" ? "kubeflow.org/v1"
-                                                  : "kubeflow.org/v2beta1",
-             "", plural == "jobs" ? "jobs" : "mpijobs"},
-            "ns",
-            "train-1",
-            "u"};
+    return {*job_types::choose_resource(job_types::find(plural == "jobs" ? "Job" : "MPI"), group_version), "ns", "train-1", "u"};
   }
 };
 

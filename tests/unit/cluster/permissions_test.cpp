@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "job_types/render.h"
 #include "support/catch.h"
 
 using namespace trainstep;
@@ -34,7 +35,7 @@ TEST_CASE("a step in a Workflow looks at it; one in a pod looks at that") {
 
 TEST_CASE("an MPI launcher is a Job, which may be looked at to tell its events from others'; it need not be") {
   for (const auto* version : {"kubeflow.org/v2beta1", "kubeflow.org/v1"}) {
-    const auto rights = permissions_of({version, "MPIJob", "mpijobs"}, Facts{});
+    const auto rights = permissions_of(*job_types::choose_resource(job_types::find("MPI"), version), Facts{});
     const auto found = std::ranges::find_if(rights, [](const Permission& right) { return right.group == "batch" && right.resource == "jobs"; });
     REQUIRE((found != rights.end()) == (version == std::string_view("kubeflow.org/v2beta1")));
     if (found != rights.end()) CHECK_FALSE(found->needed);
