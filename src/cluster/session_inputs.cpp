@@ -49,9 +49,12 @@ void Session::upload() {
 
 // Before there is a job: without credentials for the store its outputs could not be downloaded.
 void Session::open_stores() {
+  m_uploading = true;
   m_data->open_stores([this](const Result<void>& opened) {
     if (m_over || m_early) return;
-    opened ? begin_to_follow() : decide_without_stores(opened.error());
+    if (!opened) return decide_without_stores(opened.error());
+    m_uploading = false;
+    begin_to_follow();
   });
 }
 
@@ -59,6 +62,7 @@ void Session::open_stores() {
 void Session::decide_without_stores(const Error& why) {
   const auto looked = [this, why](const JobSearch::Answer& found) {
     if (m_over || m_early) return;
+    m_uploading = false;
     found && *found ? begin_to_follow() : finish_early(result::from_error(why));
   };
   m_search = std::make_unique<JobSearch>(m_remote ? *m_remote : m_home, *m_plan, m_job_name_space, std::nullopt, looked,
