@@ -11,7 +11,9 @@
 #include "cluster/finding.h"
 #include "cluster/permissions.h"
 #include "cluster/pod_dry_run.h"
+#include "cluster/step_data.h"
 #include "cluster/submit.h"
+#include "http/transport.h"
 #include "kube/client.h"
 #include "plan/plan.h"
 
@@ -22,7 +24,8 @@ struct Diagnosis {
   bool failed = false;              // a finding is an error
 };
 
-// Each right by a SelfSubjectAccessReview; the resource, the manifest and the pods by discovery and dry runs; the name; the quotas' room.
+// Each right by a SelfSubjectAccessReview; the keys to object stores where they are; the resource, the manifest and the pods by discovery and dry
+// runs; the name; the quotas' room.
 class Preflight {
  public:
   struct Sink {
@@ -30,7 +33,8 @@ class Preflight {
     std::function<void(Result<Diagnosis>)> done;  // once. Errors: unavailable
   };
   // Begins at once; all findings come from the loop. References must outlive it.
-  Preflight(kube::Client& client, const plan::Plan& plan, const Facts& facts, DataContext data, std::string name_space, Sink sink);
+  Preflight(kube::Client& client, http::Transport& transport, const plan::Plan& plan, const Facts& facts, DataContext data, std::string name_space,
+            Sink sink);
   Preflight(const Preflight&) = delete;
   Preflight& operator=(const Preflight&) = delete;
   ~Preflight();
@@ -40,11 +44,13 @@ class Preflight {
   void look_at_claim();
   void ask(std::size_t right);
   void answered(std::size_t right, const kube::Answer& answer);
+  void look_for_keys();
   void try_pods();
   void look_at_quotas();
   void tell(Finding::Severity severity, std::string text);
 
   kube::Client& m_client;
+  http::Transport& m_transport;
   const plan::Plan& m_plan;
   const Facts& m_facts;
   DataContext m_data;
@@ -55,6 +61,7 @@ class Preflight {
   Diagnosis m_diagnosis;
   kube::Client::CallId m_call = 0;
   std::unique_ptr<Submission> m_submission;
+  std::unique_ptr<StepData> m_step_data;
   std::unique_ptr<PodDryRun> m_pod_dry_run;
 };
 

@@ -80,9 +80,10 @@ class Session {
   [[nodiscard]] bool lacks_store(const plan::Plan& plan) const;
   void find_kubeflow_store();
   void plan_and_run();
+  void look_for_earlier(std::function<void(Result<bool> goes_on)> done);
   void bring_inputs();
-  void decide_on_inputs(const Json& job);
   void upload();
+  void find_keys();
   void missed_pod();
   Result<void> route(plan::Plan& plan);
   [[nodiscard]] std::vector<OwnedObject> owned_objects() const;
@@ -167,8 +168,8 @@ class Session {
   int m_stops = 0;
   std::optional<Time> m_signalled;  // the first of them
   bool m_known = false;             // the facts are
-  bool m_uploading = false;
-  bool m_brought = false;  // inputs, before a stop came
+  bool m_preparing = false;         // inputs are brought, or keys are read: no job is made yet
+  bool m_brought = false;           // inputs, before a stop came
   bool m_over = false;
   bool m_trained = false;            // the training has succeeded, whatever becomes of its outputs
   staging::Fetching::Lost m_lost{};  // of what it has delivered: gone for good

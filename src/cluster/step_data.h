@@ -37,6 +37,7 @@ class StepData {
     std::function<void(std::function<void(Result<bool> replaced)> done)> replaced = [](const auto& done) { done(false); };
     std::function<std::string()> job_attempt = [] { return std::string(); };  // of the job that is followed: it signs what it puts on a claim
     objectstore::CredentialsRef keys_at = {};  // where `keys` were found, and are found anew when the store refuses them; without a Secret they stay
+    kube::Retry retry = {Duration(300'000), false};  // of a Secret's reading
   };
   using Done = std::function<void(Result<void>)>;  // once, from the loop
 
@@ -46,6 +47,9 @@ class StepData {
   StepData& operator=(const StepData&) = delete;
   ~StepData();  // what is under way is cancelled
 
+  // The keys to the stores, where the step itself brings inputs or fetches outputs: read once, for all that follows, and anew only where a store
+  // refuses them. Errors: input (keys), not_found, denied, unavailable.
+  void find_keys(Done done);
   // Local inputs to the job's prefix.
   // Errors: input (a path that does not exist, keys, bucket), denied, unavailable.
   void upload(Done done);
