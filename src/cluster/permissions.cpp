@@ -39,7 +39,7 @@ std::vector<Permission> data_permissions_of(const plan::Plan& plan, const DataCo
   if (context.has_addresses)
     rights.push_back({"", "configmaps", "get", false, std::string(launcher_config), "KFP's default object store settings are used"});
   if (!context.configuration_secret.empty()) rights.push_back({"", "secrets", "get", true, context.configuration_secret});
-  const bool moves = data.moves();
+  const bool moves = !data.uploads.empty() || !data.downloads.empty();
   const bool cleans = data.prefix.in_store() || data.task.record.in_store();
   for (const auto& access : data.secrets) {
     const auto same = [&](const Permission& right) { return right.resource == "secrets" && right.name == access.secret; };

@@ -100,7 +100,7 @@ void Preflight::answered(std::size_t right, const kube::Answer& answer) {
 // As a run does, before it makes the job.
 void Preflight::look_for_keys() {
   const auto is_of_keys = [](const Permission& right) { return right.resource == "secrets"; };
-  if (!m_plan.data.moves() || std::ranges::any_of(m_diagnosis.missing, is_of_keys)) return try_pods();
+  if (std::ranges::any_of(m_diagnosis.missing, is_of_keys)) return try_pods();
   StepData::Context context{m_client, m_transport, m_name_space, m_data.environment, {}, 0, [](const std::string&) {}};
   context.retry = patience;
   m_step_data = std::make_unique<StepData>(m_plan, std::move(context));

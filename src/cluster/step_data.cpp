@@ -90,7 +90,8 @@ void StepData::found(std::shared_ptr<objectstore::CredentialsProvider> keys, Don
 }
 
 void StepData::find_keys(Done done) {
-  later([this, done = std::move(done)] { m_plan.data.moves() ? open(done) : done({}); });
+  const bool needed = !m_plan.data.uploads.empty() || !m_plan.data.downloads.empty();
+  later([this, needed, done = std::move(done)] { needed ? open(done) : done({}); });
 }
 
 void StepData::upload(Done done) {

@@ -294,17 +294,19 @@ Result<void> route(Plan& plan, const DataFacts& facts) {
                   paths));
 }
 
+bool goes_through_folder(const DataPlan& data) { return !data.uploads.empty() || !data.downloads.empty(); }
+
 }  // namespace
 
 bool lacks_folder(Plan plan, DataFacts facts) {
   if (facts.folder) return false;
   facts.folder = JobFolder{"s3://any/folder", {}};
-  return route(plan, facts) && (plan.data.moves() || plan.data.task.checkpoints.to.in_store());
+  return route(plan, facts) && (goes_through_folder(plan.data) || plan.data.task.checkpoints.to.in_store());
 }
 
 Result<void> route_data(Plan& plan, const DataFacts& facts) {
   TRY(route(plan, facts));
-  if (plan.as_train_model_job && plan.pvc_name.empty() && plan.data.moves()) {
+  if (plan.as_train_model_job && plan.pvc_name.empty() && goes_through_folder(plan.data)) {
     plan.pvc_name = plan.job_name + "-data";
     plan.claim_is_jobs = true;
     TRY(route(plan, facts));

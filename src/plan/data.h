@@ -67,7 +67,6 @@ struct DataPlan {
   Task task;
   Placement placement;  // the same in every pod: the agent decides where a path leads
   [[nodiscard]] bool has_agent() const { return !agent_image.empty(); }
-  [[nodiscard]] bool moves() const { return !uploads.empty() || !downloads.empty(); }  // the step itself does, through the job's prefix
 };
 
 // In a pod: where the agent is, and what belongs to it.
