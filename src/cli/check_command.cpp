@@ -16,6 +16,7 @@
 #include "cluster/preflight.h"
 #include "cluster/remote.h"
 #include "data/yaml.h"
+#include "process/child.h"
 
 namespace trainstep::cli {
 namespace {
@@ -119,7 +120,8 @@ Result<int> check(const StepCommand& command) {
   ASSIGN(auto facts, facts_of(connection));
   std::string access_mode;
   Json secret;
-  const cluster::DataContext data{cluster::has_addresses(inputs.request), inputs.request.cluster_configuration_secret};
+  cluster::DataContext data{cluster::has_addresses(inputs.request), inputs.request.cluster_configuration_secret};
+  for (auto& [name, value] : process::own_environment()) data.environment.emplace(name, value);
   if (data.has_addresses) {
     ASSIGN(facts.stores,
            await<std::string>(connection, [&](auto done) { cluster::find_stores(connection.client, connection.name_space, std::move(done)); }));
@@ -145,7 +147,8 @@ Result<int> check(const StepCommand& command) {
   for (const auto& notice : notices_of(inputs, plan)) show({cluster::Finding::Severity::warning, notice});
   std::optional<cluster::Preflight> preflight;
   ASSIGN(const auto diagnosis, await<cluster::Diagnosis>(connection, [&](auto done) {
-           preflight.emplace(connection.client, plan, facts, data, connection.name_space, cluster::Preflight::Sink{show, std::move(done)});
+           preflight.emplace(connection.client, connection.transport, plan, facts, data, connection.name_space,
+                             cluster::Preflight::Sink{show, std::move(done)});
          }));
   show_role(diagnosis.missing, connection.name_space);
   return diagnosis.failed ? refused : 0;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,10 +28,11 @@ std::vector<Permission> permissions_of(const job_types::Resource& resource, cons
 
 // What is known of the step in addition to its plan.
 struct DataContext {
-  bool has_addresses = false;            // KFP's configuration of object stores is read (cluster/data.h)
-  std::string configuration_secret{};    // read for the cluster and the bucket; empty: none
-  std::optional<bool> claim_is_there{};  // that of pvc_name; nullopt: it may not be read
-  bool claim_is_of_jobs = false;         // … and was created for jobs (claim_owners.h)
+  bool has_addresses = false;                        // KFP's configuration of object stores is read (cluster/data.h)
+  std::string configuration_secret{};                // read for the cluster and the bucket; empty: none
+  std::optional<bool> claim_is_there{};              // that of pvc_name; nullopt: it may not be read
+  bool claim_is_of_jobs = false;                     // … and was created for jobs (claim_owners.h)
+  std::map<std::string, std::string> environment{};  // of the step: for credentials that are in no Secret
 };
 // What the ways of the data need in addition, only if this step uses them. The plan's data have been routed.
 std::vector<Permission> data_permissions_of(const plan::Plan& plan, const DataContext& context);

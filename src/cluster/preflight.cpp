@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "cluster/claim_owners.h"
 #include "cluster/quota_shortfalls.h"
 #include "job_types/job_type.h"
@@ -21,8 +24,15 @@ std::string described(const Permission& right, const std::string& name_space) {
 
 }  // namespace
 
-Preflight::Preflight(kube::Client& client, const plan::Plan& plan, const Facts& facts, DataContext data, std::string name_space, Sink sink)
-    : m_client(client), m_plan(plan), m_facts(facts), m_data(std::move(data)), m_name_space(std::move(name_space)), m_sink(std::move(sink)) {
+Preflight::Preflight(kube::Client& client, http::Transport& transport, const plan::Plan& plan, const Facts& facts, DataContext data,
+                     std::string name_space, Sink sink)
+    : m_client(client),
+      m_transport(transport),
+      m_plan(plan),
+      m_facts(facts),
+      m_data(std::move(data)),
+      m_name_space(std::move(name_space)),
+      m_sink(std::move(sink)) {
   m_submission =
       std::make_unique<Submission>(m_client, m_plan, m_facts, m_name_space, "",
                                    Submission::Sink{[](const std::string&) {}, [this](const Result<Submitted>& result) { submitted(result); }},
@@ -70,7 +80,7 @@ void Preflight::look_at_claim() {
 void Preflight::ask(std::size_t right) {
   if (right == m_permissions.size()) {
     if (m_diagnosis.missing.empty()) tell(ok, fmt::format("all {} permissions in namespace {}", m_permissions.size(), m_name_space));
-    return try_pods();
+    return look_for_keys();
   }
   const kube::Path reviews{"authorization.k8s.io/v1", "selfsubjectaccessreviews"};
   m_call = m_client.create(reviews, access_review(m_permissions[right], m_name_space), false, patience,
@@ -85,6 +95,20 @@ void Preflight::answered(std::size_t right, const kube::Answer& answer) {
     tell(asked.needed ? error : warning, described(asked, m_name_space));
   }
   ask(right + 1);
+}
+
+// As a run does before it creates the job.
+void Preflight::look_for_keys() {
+  const auto is_of_keys = [](const Permission& right) { return right.resource == "secrets"; };
+  if (std::ranges::any_of(m_diagnosis.missing, is_of_keys)) return try_pods();
+  StepData::Context context{m_client, m_transport, m_name_space, m_data.environment, {}, 0, [](const std::string&) {}};
+  context.retry = patience;
+  m_step_data = std::make_unique<StepData>(m_plan, std::move(context));
+  m_step_data->find_keys([this](const Result<void>& found) {
+    if (!found && found.error().kind == ErrorKind::unavailable) return m_sink.done(found.error());
+    if (!found) tell(error, found.error().message);
+    try_pods();
+  });
 }
 
 void Preflight::try_pods() {

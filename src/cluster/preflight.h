@@ -11,7 +11,9 @@
 #include "cluster/finding.h"
 #include "cluster/permissions.h"
 #include "cluster/pod_dry_run.h"
+#include "cluster/step_data.h"
 #include "cluster/submit.h"
+#include "http/transport.h"
 #include "kube/client.h"
 #include "plan/plan.h"
 
@@ -22,8 +24,8 @@ struct Diagnosis {
   bool failed = false;              // a finding is an error
 };
 
-// Checks each permission by a SelfSubjectAccessReview; the resource, the manifest and the pods by discovery and dry runs; the name; the room in
-// quotas.
+// Checks each permission by a SelfSubjectAccessReview; the credentials of object stores by reading them; the resource, the manifest and the pods by
+// discovery and dry runs; the name; the room in quotas.
 class Preflight {
  public:
   struct Sink {
@@ -31,7 +33,8 @@ class Preflight {
     std::function<void(Result<Diagnosis>)> done;  // called once. Errors: unavailable
   };
   // Starts immediately; findings are reported from the loop. References must outlive it.
-  Preflight(kube::Client& client, const plan::Plan& plan, const Facts& facts, DataContext data, std::string name_space, Sink sink);
+  Preflight(kube::Client& client, http::Transport& transport, const plan::Plan& plan, const Facts& facts, DataContext data, std::string name_space,
+            Sink sink);
   Preflight(const Preflight&) = delete;
   Preflight& operator=(const Preflight&) = delete;
   ~Preflight();
@@ -41,11 +44,13 @@ class Preflight {
   void look_at_claim();
   void ask(std::size_t right);
   void answered(std::size_t right, const kube::Answer& answer);
+  void look_for_keys();
   void try_pods();
   void look_at_quotas();
   void tell(Finding::Severity severity, std::string text);
 
   kube::Client& m_client;
+  http::Transport& m_transport;
   const plan::Plan& m_plan;
   const Facts& m_facts;
   DataContext m_data;
@@ -56,6 +61,7 @@ class Preflight {
   Diagnosis m_diagnosis;
   kube::Client::CallId m_call = 0;
   std::unique_ptr<Submission> m_submission;
+  std::unique_ptr<StepData> m_step_data;
   std::unique_ptr<PodDryRun> m_pod_dry_run;
 };
 

@@ -196,7 +196,8 @@ void Session::follow_plan(plan::Plan plan) {
     if (auto claimed = m_data->claim_outputs(); !claimed) return finish_early(result::from_error(claimed.error()));
   if (m_early || !m_data) return begin_to_follow();
   if (!m_plan->data.uploads.empty()) return bring_inputs();
-  m_plan->data.downloads.empty() ? begin_to_follow() : open_stores();
+  if (!m_plan->data.downloads.empty()) return find_keys();
+  begin_to_follow();
 }
 
 // In a pod, from which such a server can be reached; the pods of another cluster cannot reach it.
@@ -556,9 +557,9 @@ void Session::stop_early(int signal, std::optional<WorkflowMonitor::Eviction> ev
     m_loop.post([this, alive = m_alive] {
       if (*alive) m_claim_look->leave();
     });
-  if (m_uploading)
+  if (m_preparing)
     m_loop.post([this, alive = m_alive] {
-      if (*alive && std::exchange(m_uploading, false)) wind_down();
+      if (*alive && std::exchange(m_preparing, false)) wind_down();
     });
 }
 

@@ -80,11 +80,10 @@ class Session {
   [[nodiscard]] bool lacks_store(const plan::Plan& plan) const;
   void find_kubeflow_store();
   void plan_and_run();
+  void look_for_earlier(std::function<void(Result<bool> goes_on)> done);
   void bring_inputs();
-  void decide_on_inputs(const Json& job);
   void upload();
-  void open_stores();
-  void decide_without_stores(const Error& why);
+  void find_keys();
   void missed_pod();
   Result<void> route(plan::Plan& plan);
   [[nodiscard]] std::vector<OwnedObject> owned_objects() const;
@@ -169,8 +168,8 @@ class Session {
   int m_stops = 0;
   std::optional<Time> m_signalled;  // the first of them
   bool m_known = false;             // the facts are
-  bool m_uploading = false;
-  bool m_brought = false;  // inputs, before a stop came
+  bool m_preparing = false;         // inputs are being uploaded, or credentials read, before there is a job
+  bool m_brought = false;           // inputs, before a stop came
   bool m_over = false;
   bool m_trained = false;            // the training has succeeded, whatever happens to its outputs
   staging::Fetching::Lost m_lost{};  // of its results: gone for good

@@ -20,7 +20,6 @@ namespace {
 
 using objectstore::Address;
 
-constexpr Duration patience{300'000};
 constexpr Duration second{1'000};
 constexpr int looks_on_claims = 65;  // NFS may show a folder as it was a minute ago (acdirmax, nfs(5))
 
@@ -70,7 +69,7 @@ void StepData::open(Done done) {
   if (const auto known = m_context.keys.find(access.secret); known != m_context.keys.end())
     return found(m_context.keys_at.secret.empty() ? objectstore::fixed_credentials(known->second) : renewed(m_context.keys_at, known->second),
                  std::move(done));
-  m_call = m_context.home.get({"v1", "secrets", m_context.name_space, access.secret, ""}, {}, {patience, false},
+  m_call = m_context.home.get({"v1", "secrets", m_context.name_space, access.secret, ""}, {}, m_context.retry,
                               [this, &access, done = std::move(done)](kube::Answer answer) {
                                 m_call = 0;
                                 if (!answer) return done(in_context("credentials of the object store", std::move(answer.error().error)));
@@ -88,6 +87,11 @@ std::unique_ptr<objectstore::CredentialsProvider> StepData::renewed(const object
 void StepData::found(std::shared_ptr<objectstore::CredentialsProvider> keys, Done done) {
   m_found.push_back({m_plan.data.task.stores[m_found.size()], std::move(keys)});
   open(std::move(done));
+}
+
+void StepData::find_keys(Done done) {
+  const bool needed = !m_plan.data.uploads.empty() || !m_plan.data.downloads.empty();
+  later([this, needed, done = std::move(done)] { needed ? open(done) : done({}); });
 }
 
 void StepData::upload(Done done) {

@@ -38,6 +38,7 @@ class StepData {
     std::function<void(std::function<void(Result<bool> replaced)> done)> replaced = [](const auto& done) { done(false); };
     std::function<std::string()> job_attempt = [] { return std::string(); };  // of the followed job, which signs what it puts on a claim
     objectstore::CredentialsRef keys_at = {};  // where `keys` were found, and are read again if the store refuses them; without a Secret they stay
+    kube::Retry retry = {Duration(300'000), false};  // for reading a Secret
   };
   using Done = std::function<void(Result<void>)>;  // called once, from the loop
 
@@ -47,9 +48,9 @@ class StepData {
   StepData& operator=(const StepData&) = delete;
   ~StepData();  // cancels what is in progress
 
-  // Reads the credentials of the plan's stores, which the other functions need; they do so themselves if it was not called. Errors: input
-  // (credentials), not_found, denied, unavailable.
-  void open_stores(Done done) { open(std::move(done)); }
+  // Reads the credentials of the stores if the step itself uploads inputs or downloads outputs: once, for everything that follows, and again only if
+  // a store refuses them. Errors: input (credentials), not_found, denied, unavailable.
+  void find_keys(Done done);
   // Uploads local inputs to the job's prefix. Errors: input (a missing path, credentials, bucket), denied, unavailable.
   void upload(Done done);
   // Whether upload() may have put something into the prefix.

@@ -736,3 +736,190 @@ TEST_CASE_METHOD(Attempts, "whatever comes while long curves are fetched, a trai
   CHECK(problem.empty());
   CHECK(objects.empty());
 }
+
+namespace {
+
+// A step that brings nothing and fetches its model through a folder whose keys a Secret of the namespace holds.
+struct Keys : Attempts {
+  std::optional<Reply> answer;  // instead of the Secret
+  std::map<std::string, std::string> values{{"ak", "key"}, {"sk", "secret"}};
+  int readings = 0;
+  std::vector<std::string> before_job;  // what was asked of the API server until then
+  bool fetches = true;
+
+  Keys() {
+    options.configuration_secret.clear();
+    options.facts->folder = plan::JobFolder{"s3://bkt/jobs", {"http://store:9000", "us-east-1", true, "team-keys", "ak", "sk"}};
+    options.make_plan = [this](const Facts&, const std::string&) {
+      plan::Request request;
+      request.train_specification =
+          "outputs: [{name: model, type: Model}]\nimplementation: {container: {image: i, command: [train, {outputPath: model}]}}";
+      if (fetches) {
+        request.outputs = {{.name = "model_dir", .path = folder.path() / "model", .uri = "", .type = "", .metadata = Json::object()}};
+        request.train_parameters = {{"model", "model_dir"}};
+      }
+      request.run_id = "run-1";
+      return plan::make_plan(request, test::all_kinds);
+    };
+    fault = [this, below = fault](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+      if (asked.request.url.host == "api" && made == 0) before_job.push_back(asked.line());
+      if (!asked.request.url.path.ends_with("/secrets/team-keys")) return below(asked);
+      ++readings;
+      return answer ? *answer : test::secret("team-keys", values);
+    };
+  }
+  [[nodiscard]] bool wrote() const {
+    return std::ranges::any_of(transport.asked(), [](const auto& asked) { return asked.request.method != "GET"; });
+  }
+};
+
+const auto forbidden = [] { return kube::test::refusal(403, "Forbidden", "secrets \"team-keys\" is forbidden"); };
+
+}  // namespace
+
+TEST_CASE_METHOD(Keys, "keys for the model that a step fetches are read before there is a job, and serve after the training") {
+  const std::string later = GENERATE("the Secret stays", "it may not be read any more", "it is gone");
+  CAPTURE(later);
+  after_training = [&] {
+    if (later == "it may not be read any more") answer = forbidden();
+    if (later == "it is gone") answer = kube::test::refusal(404, "NotFound", "secrets \"team-keys\" not found");
+  };
+  CHECK(attempt() == well);
+  CHECK(model() == "of run 1");
+  CHECK(readings == 1);
+  CHECK(std::ranges::count(before_job, "GET /api/v1/namespaces/team/secrets/team-keys") == 1);
+  CHECK(problem.empty());
+  CHECK(objects.empty());
+}
+
+TEST_CASE_METHOD(Keys, "keys that were replaced while the job trained are read anew, once") {
+  after_training = [&] {
+    values = {{"ak", "new-key"}, {"sk", "new-secret"}};
+    fault = [below = fault](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+      if (asked.request.url.host == "store" && asked.header("Authorization").find("Credential=new-key/") == std::string::npos)
+        return refusal(403, "InvalidAccessKeyId");
+      return below(asked);
+    };
+  };
+  CHECK(attempt() == well);
+  CHECK(model() == "of run 1");
+  CHECK(readings == 2);
+  CHECK(story.count("using its new ones") == 1);
+}
+
+TEST_CASE_METHOD(Keys, "keys without which the model would be lost end the step before there is a job, and nothing is made") {
+  struct Row {
+    std::string name;
+    std::optional<Reply> answer;
+    std::map<std::string, std::string> values;
+    std::string said;
+  };
+  const auto row = GENERATE(Row{"may not be read", forbidden(), {}, "credentials of the object store: "},
+                            Row{"is not there",
+                                kube::test::refusal(404, "NotFound", "secrets \"team-keys\" not found", {{"name", "team-keys"}, {"kind", "secrets"}}),
+                                {},
+                                "credentials of the object store: "},
+                            Row{"lacks a key", {}, {{"ak", "key"}}, "Secret team-keys: no key sk"},
+                            Row{"has an empty key", {}, {{"ak", ""}, {"sk", "secret"}}, "Secret team-keys: no key ak"});
+  CAPTURE(row.name);
+  answer = row.answer;
+  values = row.values;
+  CHECK(attempt() == result::VerdictClass::input);
+  CHECK_THAT(outcome->verdict.message, Contains(row.said) && Contains("team-keys"));
+  CHECK(made == 0);
+  CHECK_FALSE(wrote());
+  CHECK(problem.empty());
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "model"));
+}
+
+TEST_CASE_METHOD(Keys, "an API server that is busy is asked for the keys again, for five minutes") {
+  const bool recovers = GENERATE(true, false);
+  answer = GENERATE(Reply::text("", 503), kube::test::refusal(429, "TooManyRequests", "later"), kube::test::refusal(500, "InternalError", "etcd"));
+  if (recovers) loop.after(40s, [this] { answer.reset(); });
+  begin();
+  loop.run(4min);
+  CHECK(made == (recovers ? 1 : 0));
+  CHECK(outcome.has_value() == recovers);
+  loop.run(10min);
+  REQUIRE(outcome);
+  CHECK(outcome->verdict.verdict_class == (recovers ? well : result::VerdictClass::system));
+  CHECK(made == (recovers ? 1 : 0));
+  CHECK(wrote() == recovers);
+}
+
+TEST_CASE_METHOD(Keys, "a job that trains already is followed also where the keys for its model cannot be read yet") {
+  held = true;
+  begin();
+  loop.run(10s);
+  REQUIRE(made == 1);
+  session.reset();  // killed
+  answer = forbidden();
+  begin();
+  loop.run(1min);
+  CHECK_FALSE(outcome);
+  CHECK(story.count("a job of this run exists; its outputs cannot be fetched yet: credentials of the object store: ") == 1);
+  const bool granted = GENERATE(true, false);
+  if (granted) answer.reset();
+  held = false;
+  train();
+  loop.run(10min);
+  REQUIRE(outcome);
+  CHECK(made == 1);
+  CHECK(outcome->verdict.verdict_class == (granted ? well : result::VerdictClass::system));
+  CHECK(model() == (granted ? "of run 1" : "(none)"));
+  CHECK(objects.empty() == granted);
+}
+
+TEST_CASE_METHOD(Keys, "whether a job trains already is told as unknown where that cannot be read either") {
+  const bool unavailable = GENERATE(true, false);
+  answer = forbidden();
+  look = unavailable ? Reply::text("", 503) : kube::test::refusal(403, "Forbidden", "jobs is forbidden");
+  begin();
+  loop.run(20min);
+  REQUIRE(outcome);
+  CHECK(outcome->verdict.verdict_class == (unavailable ? result::VerdictClass::system : result::VerdictClass::input));
+  CHECK_THAT(outcome->verdict.message, Contains("secrets \"team-keys\" is forbidden") && Contains("whether a job of this run exists is unknown: "));
+  CHECK_FALSE(wrote());
+}
+
+TEST_CASE_METHOD(Keys, "a cancel is heard while the keys are read: no job is made, and one of an earlier attempt ends") {
+  const bool there = GENERATE(true, false);
+  options.facts->retry = Retry::none;
+  held = true;
+  if (there) {
+    begin();
+    loop.run(10s);
+    REQUIRE(job);
+    session.reset();  // killed
+  }
+  answer = GENERATE(Reply::silent(), Reply::text("", 503));
+  begin();
+  loop.run(10s);
+  CHECK_FALSE(outcome);
+  session->request_stop(SIGTERM);
+  loop.run(1min);
+  REQUIRE(outcome);
+  CHECK(outcome->verdict.verdict_class == result::VerdictClass::cancelled);
+  CHECK(made == (there ? 1 : 0));
+  CHECK_FALSE(job);
+}
+
+TEST_CASE_METHOD(Keys, "keys of the environment cost no request, and are missed before there is a job") {
+  options.facts->folder->store = {"http://store:9000", "us-east-1", true, "", "", ""};
+  const bool known = GENERATE(true, false);
+  if (known) options.environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}};
+  CHECK(attempt() == (known ? well : result::VerdictClass::input));
+  CHECK(made == (known ? 1 : 0));
+  CHECK(std::ranges::none_of(transport.asked(), [](const auto& asked) { return asked.request.url.path.find("/secrets") != std::string::npos; }));
+}
+
+TEST_CASE_METHOD(Keys, "who fetches nothing from a store reads no keys before there is a job") {
+  const bool claim = GENERATE(true, false);
+  fetches = claim;
+  if (claim) {
+    on_claim = true;
+    options.facts->mounts = {{"models", folder.path().string(), ""}};
+  }
+  CHECK(attempt() == well);
+  CHECK(std::ranges::none_of(before_job, [](const auto& line) { return line.find("/secrets") != std::string::npos; }));
+}

@@ -1,0 +1,137 @@
+// What a check tells of the keys to object stores: as a run would find them before it makes its job.
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/preflight.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/data.h"
+#include "support/catch.h"
+#include "unit/cluster/session_support.h"
+#include "unit/kube/harness.h"
+
+using namespace trainstep;
+using namespace trainstep::cluster;
+using namespace trainstep::kube::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+// Of a step that fetches its model through a folder in a store.
+struct Check {
+  Harness h;
+  Facts facts;
+  DataContext data;
+  std::string refused;  // the resource that may not be read
+  Reply keys = trainstep::test::secret("team-keys", {{"ak", "key"}, {"sk", "secret"}});
+  std::vector<std::string> found;  // "error: …"
+  std::optional<Result<Diagnosis>> done;
+  int readings = 0;
+
+  Check() {
+    facts.name_space = "team";
+    facts.image = "trainstep:1";
+    facts.folder = plan::JobFolder{"s3://bkt/jobs", {"http://store:9000", "us-east-1", true, "team-keys", "ak", "sk"}};
+    h.server.serve([this](const FakeTransport::Asked& asked) { return answer(asked); });
+  }
+  Reply answer(const FakeTransport::Asked& asked) {
+    const auto& path = asked.request.url.path;
+    if (path.ends_with("/batch/v1")) return trainstep::test::serves_jobs();
+    if (path.ends_with("/selfsubjectaccessreviews")) {
+      const auto resource = Json::parse(asked.request.body)["spec"]["resourceAttributes"].value("resource", "");
+      return Reply::text(to_text({{"status", {{"allowed", resource != refused}}}}), 201);
+    }
+    if (path.ends_with("/secrets/team-keys")) {
+      ++readings;
+      return keys;
+    }
+    if (path.ends_with("/resourcequotas")) return trainstep::test::list_of(Json::array());
+    if (asked.request.method != "POST") return absent(path.substr(path.rfind('/') + 1));
+    CHECK(asked.query("dryRun") == "All");
+    return Reply::text(asked.request.body, 201);
+  }
+  void run(bool fetches = true) {
+    plan::Request request;
+    request.run_id = "r";
+    request.train_specification =
+        "outputs: [{name: model, type: Model}]\nimplementation: {container: {image: i, command: [train, {outputPath: model}]}}";
+    if (fetches) {
+      request.outputs = {{.name = "model_dir", .path = "/step/model", .uri = "", .type = "", .metadata = Json::object()}};
+      request.train_parameters = {{"model", "model_dir"}};
+    }
+    auto plan = plan::make_plan(request, trainstep::test::all_kinds);
+    REQUIRE(plan.has_value());
+    REQUIRE(route_data(*plan, facts));
+    const auto hear = [&](const Finding& finding) {
+      using enum Finding::Severity;
+      found.push_back((finding.severity == ok ? "ok: " : finding.severity == error ? "error: " : "warning: ") + finding.text);
+    };
+    const Preflight preflight(*h.client, h.server, *plan, facts, data, "team", {hear, [&](Result<Diagnosis> result) { done = std::move(result); }});
+    h.loop.run(2min);
+    REQUIRE(done);
+  }
+  [[nodiscard]] std::vector<std::string> errors() const {
+    std::vector<std::string> errors;
+    for (const auto& line : found)
+      if (line.starts_with("error: ")) errors.push_back(line);
+    return errors;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Check, "a check reads the keys that a run would need, and says nothing of them where they are there") {
+  run();
+  REQUIRE(*done);
+  CHECK_FALSE((*done)->failed);
+  CHECK(readings == 1);
+  CHECK(errors().empty());
+}
+
+TEST_CASE_METHOD(Check, "a check fails by the words of a run where a Secret is not there or lacks a key, and goes on") {
+  const auto [answer, said] =
+      GENERATE(std::pair(refusal(404, "NotFound", "secrets \"team-keys\" not found", {{"name", "team-keys"}, {"kind", "secrets"}}),
+                         "error: credentials of the object store: "),
+               std::pair(trainstep::test::secret("team-keys", {{"ak", "key"}}), "error: Secret team-keys: no key sk"),
+               std::pair(refusal(403, "Forbidden", "secrets \"team-keys\" is forbidden"), "error: credentials of the object store: "));
+  keys = answer;
+  run();
+  REQUIRE(*done);
+  CHECK((*done)->failed);
+  REQUIRE(errors().size() == 1);
+  CHECK_THAT(errors()[0], Contains(said) && Contains("team-keys"));
+  CHECK_THAT(found.back(), Contains("no quota"));
+}
+
+TEST_CASE_METHOD(Check, "a right that is missing is told once, and the keys are not asked for") {
+  refused = "secrets";
+  run();
+  REQUIRE(*done);
+  CHECK(errors() == std::vector<std::string>{"error: no permission to get secrets team-keys in namespace team"});
+  CHECK(readings == 0);
+}
+
+TEST_CASE_METHOD(Check, "keys of the environment are missed by a check as by a run") {
+  facts.folder->store = {"http://store:9000", "us-east-1", true, "", "", ""};
+  const bool there = GENERATE(true, false);
+  if (there) data.environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}};
+  run();
+  REQUIRE(*done);
+  CHECK((*done)->failed != there);
+  CHECK(readings == 0);
+}
+
+TEST_CASE_METHOD(Check, "a check of a step that fetches nothing reads no keys") {
+  run(false);
+  REQUIRE(*done);
+  CHECK_FALSE((*done)->failed);
+  CHECK(readings == 0);
+}
+
+TEST_CASE_METHOD(Check, "an API server that does not give the keys in time leaves the check without an answer") {
+  keys = Reply::text("", 503);
+  run();
+  REQUIRE_FALSE(*done);
+  CHECK(done->error().kind == ErrorKind::unavailable);
+}
