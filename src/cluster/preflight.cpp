@@ -80,7 +80,7 @@ void Preflight::look_at_claim() {
 void Preflight::ask(std::size_t right) {
   if (right == m_permissions.size()) {
     if (m_diagnosis.missing.empty()) tell(ok, fmt::format("all {} permissions in namespace {}", m_permissions.size(), m_name_space));
-    return look_for_keys();
+    return check_credentials();
   }
   const kube::Path reviews{"authorization.k8s.io/v1", "selfsubjectaccessreviews"};
   m_call = m_client.create(reviews, access_review(m_permissions[right], m_name_space), false, patience,
@@ -98,13 +98,13 @@ void Preflight::answered(std::size_t right, const kube::Answer& answer) {
 }
 
 // As a run does before it creates the job.
-void Preflight::look_for_keys() {
-  const auto is_of_keys = [](const Permission& right) { return right.resource == "secrets"; };
-  if (std::ranges::any_of(m_diagnosis.missing, is_of_keys)) return try_pods();
+void Preflight::check_credentials() {
+  const auto is_of_secrets = [](const Permission& right) { return right.resource == "secrets"; };
+  if (std::ranges::any_of(m_diagnosis.missing, is_of_secrets)) return try_pods();
   StepData::Context context{m_client, m_transport, m_name_space, m_data.environment, {}, 0, [](const std::string&) {}};
   context.retry = patience;
   m_step_data = std::make_unique<StepData>(m_plan, std::move(context));
-  m_step_data->find_keys([this](const Result<void>& found) {
+  m_step_data->read_credentials([this](const Result<void>& found) {
     if (!found && found.error().kind == ErrorKind::unavailable) return m_sink.done(found.error());
     if (!found) tell(error, found.error().message);
     try_pods();

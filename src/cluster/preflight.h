@@ -44,7 +44,7 @@ class Preflight {
   void look_at_claim();
   void ask(std::size_t right);
   void answered(std::size_t right, const kube::Answer& answer);
-  void look_for_keys();
+  void check_credentials();
   void try_pods();
   void look_at_quotas();
   void tell(Finding::Severity severity, std::string text);

@@ -27,7 +27,7 @@ follow::Rules rules_of(const plan::Plan& plan, const Json& job) {
   for (const auto& replicas : job_type.replicas(plan)) {
     const auto container = job_types::program_container(job_type, job, replicas.type);
     for (int index = 0; index < replicas.count; ++index)
-      rules.members.push_back({.name = job_types::replica_name(plan, replicas.type, index),
+      rules.members.push_back({.name = job_types::replica_name(replicas, index),
                                .primary = replicas.primary && index == 0,
                                .awaited = index < replicas.awaited,
                                .serves = replicas.serves,

@@ -196,7 +196,7 @@ void Session::follow_plan(plan::Plan plan) {
     if (auto claimed = m_data->claim_outputs(); !claimed) return finish_early(result::from_error(claimed.error()));
   if (m_early || !m_data) return begin_to_follow();
   if (!m_plan->data.uploads.empty()) return bring_inputs();
-  if (!m_plan->data.downloads.empty()) return find_keys();
+  if (!m_plan->data.downloads.empty()) return read_credentials();
   begin_to_follow();
 }
 

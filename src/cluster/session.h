@@ -83,7 +83,7 @@ class Session {
   void look_for_earlier(std::function<void(Result<bool> goes_on)> done);
   void bring_inputs();
   void upload();
-  void find_keys();
+  void read_credentials();
   void missed_pod();
   Result<void> route(plan::Plan& plan);
   [[nodiscard]] std::vector<OwnedObject> owned_objects() const;

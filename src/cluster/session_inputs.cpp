@@ -51,18 +51,18 @@ void Session::bring_inputs() {
 
 void Session::upload() {
   m_data->upload([this](Result<void> uploaded) {
+    if (m_over || m_early) return;  // a stop that is being handled winds down itself, as long as m_preparing is set
     m_preparing = false;
-    if (m_over || m_early) return;
     if (!uploaded) return finish_early(result::from_error(uploaded.error()));
     begin_to_follow();
   });
 }
 
-// Finds out before the training what would cost the step its outputs after it. A job that is already running is followed nevertheless: nobody else
-// would end it, and the credentials may be readable by then.
-void Session::find_keys() {
+// Finds out before the training what would cost the step its outputs after it. A job that is already running is followed nevertheless: nothing
+// else would end it, and the credentials may be readable by then.
+void Session::read_credentials() {
   m_preparing = true;
-  m_data->find_keys([this](const Result<void>& found) {
+  m_data->read_credentials([this](const Result<void>& found) {
     if (m_over || m_early) return;
     const auto go_on = [this] {
       m_preparing = false;

@@ -89,7 +89,7 @@ void StepData::found(std::shared_ptr<objectstore::CredentialsProvider> keys, Don
   open(std::move(done));
 }
 
-void StepData::find_keys(Done done) {
+void StepData::read_credentials(Done done) {
   const bool needed = !m_plan.data.uploads.empty() || !m_plan.data.downloads.empty();
   later([this, needed, done = std::move(done)] { needed ? open(done) : done({}); });
 }

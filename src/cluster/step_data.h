@@ -50,7 +50,7 @@ class StepData {
 
   // Reads the credentials of the stores if the step itself uploads inputs or downloads outputs: once, for everything that follows, and again only if
   // a store refuses them. Errors: input (credentials), not_found, denied, unavailable.
-  void find_keys(Done done);
+  void read_credentials(Done done);
   // Uploads local inputs to the job's prefix. Errors: input (a missing path, credentials, bucket), denied, unavailable.
   void upload(Done done);
   // Whether upload() may have put something into the prefix.

@@ -30,6 +30,7 @@ struct Resource {
 // The name of that Job; empty if there is none.
 std::string launcher_job(const Resource& resource, const std::string& job_name);
 
+// The replicas of one type.
 struct Replicas {
   std::string type;  // canonical: "Master", "Worker", "PS"
   int count = 1;
@@ -110,6 +111,6 @@ bool is_refusal(std::string_view reason);
 Result<void> check_options(const plan::Plan& plan);
 
 // "worker-1", "ps-0", "master-0"; "launcher" and "main" (Job), of which there is only one: the name of a replica in logs, folders and messages.
-std::string replica_name(const plan::Plan& plan, const std::string& type, int index);
+std::string replica_name(const Replicas& replicas, int index);
 
 }  // namespace trainstep::job_types

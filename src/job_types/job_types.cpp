@@ -61,7 +61,7 @@ bool may_be_there(const plan::Plan& plan, const std::string& name) {
   for (const auto& replicas : find(plan.job_type).replicas(plan)) {
     if (lower(replicas.type) != type) continue;
     for (int index = 0; index < replicas.count; ++index)
-      if (replica_name(plan, replicas.type, index) == base) return true;
+      if (replica_name(replicas, index) == base) return true;
     return false;
   }
   return true;
@@ -71,8 +71,8 @@ bool may_be_there(const plan::Plan& plan, const std::string& name) {
 std::string replicas_there(const plan::Plan& plan) {
   std::string all;
   for (const auto& replicas : find(plan.job_type).replicas(plan))
-    all += fmt::format("{}{}{}", all.empty() ? "" : ", ", replica_name(plan, replicas.type, 0),
-                       replicas.count > 1 ? " to " + replica_name(plan, replicas.type, replicas.count - 1) : "");
+    all += fmt::format("{}{}{}", all.empty() ? "" : ", ", replica_name(replicas, 0),
+                       replicas.count > 1 ? " to " + replica_name(replicas, replicas.count - 1) : "");
   return all;
 }
 
@@ -80,7 +80,7 @@ Result<void> check_logs(const plan::Plan& plan) {
   for (const auto& name : plan.options.logs)
     if (name != "all" && name != "primary" && name != "none" && !names_replica(name))
       return input_error(fmt::format("job_options.logs: \"{}\" is not a replica; write all, primary, none or names such as {}", name,
-                                     replica_name(plan, find(plan.job_type).replicas(plan).back().type, 0)));
+                                     replica_name(find(plan.job_type).replicas(plan).back(), 0)));
     else if (!may_be_there(plan, name))
       return input_error(fmt::format("job_options.logs: unknown replica {}; expected one of {}", name, replicas_there(plan)));
   return {};
@@ -101,11 +101,8 @@ Result<void> check_options(const plan::Plan& plan) {
   return check_logs(plan);
 }
 
-std::string replica_name(const plan::Plan& plan, const std::string& type, int index) {
-  const auto all_replicas = find(plan.job_type).replicas(plan);
-  const auto of_type = std::ranges::find(all_replicas, type, &Replicas::type);
-  const bool numbered = of_type == all_replicas.end() || of_type->numbered;
-  return numbered ? fmt::format("{}-{}", lower(type), index) : lower(type);
+std::string replica_name(const Replicas& replicas, int index) {
+  return replicas.numbered ? fmt::format("{}-{}", lower(replicas.type), index) : lower(replicas.type);
 }
 
 }  // namespace trainstep::job_types

@@ -10,15 +10,15 @@
 namespace trainstep::local {
 namespace {
 
-std::string member_name(const plan::Plan& plan, const std::string& type, int index, int local_rank, int processes) {
-  auto name = job_types::replica_name(plan, type, index);
+std::string member_name(const job_types::Replicas& replicas, int index, int local_rank, int processes) {
+  auto name = job_types::replica_name(replicas, index);
   return processes > 1 ? fmt::format("{}.{}", name, local_rank) : name;
 }
 
-void add_replicas(std::vector<GangMember>& members, const plan::Plan& plan, const job_types::Replicas& replicas, int processes) {
+void add_replicas(std::vector<GangMember>& members, const job_types::Replicas& replicas, int processes) {
   for (int index = 0; index < replicas.count; ++index)
     for (int rank = 0; rank < processes; ++rank)
-      members.push_back({.name = member_name(plan, replicas.type, index, rank, processes),
+      members.push_back({.name = member_name(replicas, index, rank, processes),
                          .type = replicas.type,
                          .index = index,
                          .local_rank = rank,
@@ -35,10 +35,10 @@ void add_launched(std::vector<GangMember>& members, const plan::Plan& plan) {
   for (auto replicas : job_types::find(plan.job_type).replicas(plan)) {
     if (replicas.launches) {
       replicas.primary = !wrapped;
-      add_replicas(members, plan, replicas, 1);
+      add_replicas(members, replicas, 1);
     } else if (wrapped) {
       replicas.primary = true;
-      add_replicas(members, plan, replicas, plan.processes_per_worker);
+      add_replicas(members, replicas, plan.processes_per_worker);
       for (auto& member : members) member.output_only = member.trains;
     }
   }
@@ -60,7 +60,7 @@ std::vector<GangMember> gang(const plan::Plan& plan) {
   if (job_types::find(plan.job_type).traits.launches_ranks)
     add_launched(members, plan);
   else
-    for (const auto& replicas : job_types::find(plan.job_type).replicas(plan)) add_replicas(members, plan, replicas, processes_per_replica(plan));
+    for (const auto& replicas : job_types::find(plan.job_type).replicas(plan)) add_replicas(members, replicas, processes_per_replica(plan));
   auto& setup = members.emplace_back();
   setup.name = "setup";
   setup.output_only = true;

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "unit/job_types/example.h"
 
 using namespace trainstep;
@@ -64,11 +66,17 @@ TEST_CASE("number_of_workers is what the table of replicas says") {
 }
 
 TEST_CASE("replicas are named as people speak of them") {
-  CHECK(replica_name(example("MPI", 2), "Launcher", 0) == "launcher");
-  CHECK(replica_name(example("MPI", 2), "Worker", 1) == "worker-1");
-  CHECK(replica_name(example("Job", 1), "Main", 0) == "main");
-  CHECK(replica_name(example("PyTorch", 2), "Master", 0) == "master-0");
-  CHECK(replica_name(example("TF", 2), "PS", 1) == "ps-1");
+  const auto name = [](const std::string& job_type, int workers, const std::string& type, int index) {
+    const auto all_replicas = find(job_type).replicas(example(job_type, workers));
+    const auto of_type = std::ranges::find(all_replicas, type, &Replicas::type);
+    REQUIRE(of_type != all_replicas.end());
+    return replica_name(*of_type, index);
+  };
+  CHECK(name("MPI", 2, "Launcher", 0) == "launcher");
+  CHECK(name("MPI", 2, "Worker", 1) == "worker-1");
+  CHECK(name("Job", 1, "Main", 0) == "main");
+  CHECK(name("PyTorch", 2, "Master", 0) == "master-0");
+  CHECK(name("TF", 2, "PS", 1) == "ps-1");
 }
 
 TEST_CASE("pods are found by the labels that each operator writes") {
