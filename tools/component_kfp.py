@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """component/component.yaml out of specs/interface.json: one file that both SDKs load, call and compile; and component/train-model-job/component.yaml,
-what differs for the calls of another component (docs/adr/0027-a-component-file-for-the-calls-of-another.md).
+what differs for the calls of another component (docs/adr/0027-a-component-file-for-train-model-job.md).
 
 Every input is optional, also train_specification: the SDK 1.8 moves what is required in front of the rest, and calls with positional arguments – the
 two data sets first, as in published notebooks – would no longer fit. The program says what is missing. Each stands in an `if`, because backends differ in
