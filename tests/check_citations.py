@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a reader can open what comments and pages cite: check_citations.py [ROOT].
+"""Checks that a reader can open what comments and pages cite: check_citations.py [ROOT].
 
-Refused, in comments of src, tests, sdk, tools and cmake and in Markdown: a page that is not in the repository, a section that its page does not have
-("docs/PAGE, SECTION"), an ADR that is not there, the section sign; in Markdown and notebooks also links of this repository that lead nowhere. A page
-is a name that ends in ".md"; it is looked for from the repository's root, docs/, docs/design/ and the file that cites it. NNNN stands for any number.
+Errors, in comments of src, tests, sdk, tools and cmake and in Markdown: a page that is not in the repository, a section that its page does not have
+("docs/PAGE, SECTION"), a missing ADR, the section sign; in Markdown and notebooks also broken links within this repository. A page is a name that ends in
+".md"; it is searched for in the repository's root, docs/, docs/design/ and the folder of the citing file. NNNN stands for any number.
 """
 import functools
 import io

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_citations.py refuses what it must refuse: each case is a small tree with one fault, and the message it must give."""
+"""check_citations.py reports what it must report: each case is a small tree with one error, and the expected message."""
 import pathlib
 import tempfile
 import unittest

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the #includes of src/ against the module() lines of src/CMakeLists.txt: check_modules.py [ROOT].
+"""Checks the #includes of src/ against the module() lines of src/CMakeLists.txt: check_modules.py [ROOT].
 
-Refused: a module that uses what its lines do not allow, modules in a circle, a folder that is not a module, an include that says no module or no file,
-a third-party header outside its one place, input and output in a pure module, the name of a job type or of its replicas outside src/job_types/.
+Errors: a module that uses what its lines do not allow, a cycle of modules, a folder that is not a module, an include without module or file, a
+third-party header outside its one place, input and output in a pure module, the name of a job type or of its replicas outside src/job_types/.
 """
 import pathlib
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools do the same whatever the caller's surroundings are, and run on a machine that has nothing but what they install."""
+"""The tools do not depend on the caller's environment, and run on a machine that has only what they install."""
 import ast
 import os
 import pathlib

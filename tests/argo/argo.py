@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real Argo Workflows, controller and executor, before a test cluster with a real node; artifacts lie in the cluster's S3 store.
+"""The real Argo Workflows, controller and executor, on a test cluster with a real node; artifacts are stored in the cluster's S3 server.
 
     argo = Argo(cluster, store)
     flow = argo.submit("argo", {"workflowTemplateRef": {"name": "trainstep"}, …})

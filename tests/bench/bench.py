@@ -1,4 +1,4 @@
-"""What Trainstep costs, side by side with the same steps in Python (kfp + kubernetes packages), measured in one run.
+"""The cost of Trainstep compared with the same steps in Python (kfp + kubernetes packages), measured in one run.
 
 Every number is the median of several runs. Usage: bench.py PROGRAM PYTHON, where PYTHON has the packages of samples/requirements/kfp2.txt.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a step costs before a real control plane, side by side with what people use instead, measured in one run.
+"""The cost of a step on a real control plane compared with the alternatives, measured in one run.
 
-Usage: cluster_bench.py PROGRAM PYTHON, where PYTHON has the packages of requirements/clients.txt. Times are medians; who ends a job is the real operator.
+Usage: cluster_bench.py PROGRAM PYTHON, where PYTHON has the packages of requirements/clients.txt. Times are medians; the real operator ends the jobs.
 """
 import concurrent.futures
 import contextlib

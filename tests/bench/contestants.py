@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who runs the same job on the test cluster: Trainstep, kubectl, the client of the training operator, the Kubeflow SDK.
+"""Runs the same job on the test cluster with Trainstep, kubectl, the client of the training operator, and the Kubeflow SDK.
 
-The pods are fake: what becomes of them and what they print stands in their annotations (tests/cluster/README.md).
+The pods are fake: their annotations determine their lifecycle and output (tests/cluster/README.md).
 """
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""merge.py N prefix|bare PROGRAM: N copies of a Python program, their output merged line by line as a launcher in Python does, or just read."""
+"""merge.py N prefix|bare PROGRAM: N copies of a Python program, their output merged line by line as a Python launcher does, or only read."""
 
 import os
 import subprocess

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it takes to move data between files and an object store, side by side with what people use instead, in one run on one server.
+"""The time to transfer data between files and an object store compared with the alternatives, in one run on one server.
 
 Usage: objectstore_bench.py PROGRAM PYTHON [--large 4x1024] [--small 10000] [--runs 7] [--only …], where PYTHON has the packages of
-requirements/objectstore.txt. In each run everybody gets their turn, in another order; ratios are those of single runs. Times are from the start of the
-process to its end. Files and server lie in memory (/dev/shm), where there is room, so that no disk is measured.
+requirements/objectstore.txt. In each run all programs are measured, in a different order; ratios are those of single runs. Times are from the start of
+the process to its end. Files and server are in memory (/dev/shm) if there is room, so that no disk is measured.
 """
 import argparse
 import dataclasses

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What processes use, as /proc tells it."""
+"""Resource usage of processes, from /proc."""
 import contextlib
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""The step of today's launchers: read the component, build the custom resource with the kubernetes package's models, print YAML."""
+"""What existing launchers do in a step: read the component, build the custom resource with the kubernetes package's models, print YAML."""
 
 import sys
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How training scales: samples/images and samples/text with 1, 2 and 4 workers of this machine.
+"""How training scales: samples/images and samples/text with 1, 2 and 4 workers on this machine.
 
-Usage: scaling_bench.py PROGRAM PYTHON PICTURE. PYTHON has PyTorch. Prints a table, and draws it into PICTURE, an SVG file, if the machine was idle.
+Usage: scaling_bench.py PROGRAM PYTHON PICTURE. PYTHON has PyTorch. Prints a table, and plots it to PICTURE, an SVG file, if the machine was idle.
 
-Every worker computes with one thread, so what is compared is workers. The data are shared among them, each has its own batches: with more workers an
-epoch has fewer steps. Rates are those that the programs print, the median of all epochs but the first, without start and evaluation.
+Every worker computes with one thread, so only the number of workers differs. The data are shared among them, each has its own batches: with more workers
+an epoch has fewer steps. Rates are those that the programs print, the median of all epochs except the first, without start and evaluation.
 """
 import json
 import os

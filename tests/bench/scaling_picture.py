@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The speed-up by workers as an SVG, for light and dark."""
+"""The speed-up by number of workers as an SVG, for light and dark themes."""
 import html
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 700, 330, 60, 280, 30, 430

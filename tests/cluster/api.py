@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to an API server, by Python's own library: kubectl takes longer to start than most of them to be answered."""
+"""Requests to an API server with Python's standard library: kubectl takes longer to start than most requests take."""
 import http.client
 import json
 import pathlib

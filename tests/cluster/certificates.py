@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The certificate authority of one test cluster, by openssl's command line, and kubeconfig files."""
+"""The certificate authority of one test cluster, created with openssl's command line, and kubeconfig files."""
 import base64
 import json
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Kubernetes control plane with the operators, started for tests: real servers, fake or real nodes. README.md says how it is made.
+"""A Kubernetes control plane with the operators, started for tests: real servers, fake or real nodes. README.md describes it.
 
     with Cluster(folder) as cluster:
         cluster.start(nodes="kwok", mpi="v2beta1")

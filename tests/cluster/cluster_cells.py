@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every way a job can end, on the real control plane with the real operators: what the cells of the matrix do, and what must be seen.
+"""Every way a job can end, on the real control plane with the real operators: what the cells of the matrix do, and what is expected of them.
 
-The cells run side by side, each in a namespace of its own; a test waits for its cell.
-Cells that cannot exist: Job × operator absent (the control plane's own controller runs it). Job and MPIJob have no webhook of their own that could
-deny: an admission policy made by the test does. MPIJob v1 is served instead of v2beta1, never beside it, so it is a cluster of its own.
+The cells run concurrently, each in its own namespace; a test waits for its cell.
+Cells that cannot exist: Job × operator absent (the control plane's own controller runs it). Job and MPIJob have no webhook that could deny them: the test
+creates an admission policy that does. MPIJob v1 is served instead of v2beta1, never in addition, so it has a separate cluster.
 """
 import concurrent.futures
 import dataclasses

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""etcd, kube-apiserver, kube-controller-manager, kube-scheduler: how they are called."""
+"""etcd, kube-apiserver, kube-controller-manager, kube-scheduler: their command lines."""
 import json
 
 NODE_ADDRESS = "10.244.0.1"  # of the machine inside, towards pods; carried by lo, or by the pods' bridge on a real node

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run whose data move while pods and the object store are lost at random moments: what is delivered is the whole model, or nothing is called a success.
+"""Runs that transfer data while pods and the object store fail at random: the complete model is delivered, or the run does not succeed.
 
-    data_fault_runs.py [--runs 1000] [--first 1] [--minutes 60] [--side-by-side 5] [--seed 17 …]: many of them on a real node, or as many as come to their
-    end in that time; the program is that of $TRAINSTEP
+    data_fault_runs.py [--runs 1000] [--first 1] [--minutes 60] [--side-by-side 5] [--seed 17 …]: many of them on a real node, or as many as finish in
+    that time; the program is that of $TRAINSTEP
 
-The store is one for all: its end, which one schedule brings, is also met by those beside it.
+All runs share the store: when a schedule stops it, concurrent runs are affected too.
 """
 import json
 import random

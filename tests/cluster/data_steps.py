@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps whose jobs move data, on a real node: an S3 server that pods reach, an image that holds the agent, and a program that reads a data set and writes
-a model.
+"""Steps whose jobs transfer data, on a real node: an S3 server that pods can reach, an image with the agent, and a program that reads a data set and
+writes a model.
 """
 import json
 import os

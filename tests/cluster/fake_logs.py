@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log address of fake nodes, as a kubelet serves it: `fake_logs.py ADDRESS PORT API_PORT PKI_FOLDER`. What a pod prints stands in its annotations.
+"""Serves the logs of fake nodes, as a kubelet does: `fake_logs.py ADDRESS PORT API_PORT PKI_FOLDER`. A pod's annotations determine what it prints.
 
-The lines of a container and their times follow from its pod alone: line i is printed `fate/log-every-ms` after the one before, the first when the
-container starts. So a reconnect, or another attempt, can be checked to the byte. A stream that follows ends when the container does, as a kubelet's.
+The lines of a container and their times depend only on its pod: line i is printed `fate/log-every-ms` after the previous one, the first when the
+container starts. So a reconnect, or another attempt, can be checked to the byte. A stream with `follow` ends with its container, as a kubelet's does.
 """
 import datetime
 import http.server

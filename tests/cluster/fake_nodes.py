@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that exist in the API alone: kwok keeps them ready and gives their pods the fates of fates.py."""
+"""Nodes that exist only in the API: kwok keeps them ready and gives their pods the fates of fates.py."""
 import json
 import sys
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of a pod on a fake node, as kwok's stages. A test decides by annotations of the pod, before or while it runs; README.md lists them.
+"""The lifecycle of a pod on a fake node, as kwok's stages. A test controls it with annotations of the pod, before or while it runs; README.md lists them.
 
-`fate/NAME` counts for every pod, `worker-1.fate/NAME` for that replica alone: what a template says to all replicas can differ between them.
+`fate/NAME` applies to every pod, `worker-1.fate/NAME` only to that replica: so a template for all replicas can treat them differently.
 """
 
 DEFAULT_RUN_MS = "1000"

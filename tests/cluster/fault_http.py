@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As much of HTTP/1.1 as fault_proxy.py needs: requests and answers read from asyncio's streams, and an answer sent as a fault wants it."""
+"""The part of HTTP/1.1 that fault_proxy.py needs: reads requests and responses from asyncio's streams, and sends a response as a fault requires."""
 import asyncio
 import http
 

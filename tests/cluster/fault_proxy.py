@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between a program and the API server: takes HTTPS at a loopback port, forwards requests and answers, does to each what a schedule of faults.py says,
-and writes all of them down.
+"""A proxy between a program and the API server: accepts HTTPS on a loopback port, forwards requests and responses, injects the faults of a schedule of
+faults.py, and records everything.
 
     with FaultProxy(cluster, script(Rule(Fault(cut="after"), method="POST"))) as proxy:
         … KUBECONFIG=proxy.kubeconfig(space) …
         proxy.wait_for(lambda: proxy.sent("DELETE"), 10)
 
-The bearer token goes through; certificates of clients cannot.
+Bearer tokens are forwarded; client certificates cannot be.
 """
 import asyncio
 import collections

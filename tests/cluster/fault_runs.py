@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of the program under a random schedule of faults, held against the promises: the verdict is the truth, one job is made, nothing is left, each
-line of the log is shown once. A seed says which job it is, how it ends, and what goes wrong.
+"""A run of the program under a random schedule of faults, checked against the promises: the verdict is true, one job is created, nothing is left, each
+line of the log is shown once. A seed determines the job, how it ends, and the faults.
 
-    fault_runs.py [--runs 2000] [--first 1] [--minutes 60] [--side-by-side 6] [--seed 17 …]: many of them on a cluster of its own, or as many as come
-    to their end in that time; the program is that of $TRAINSTEP
+    fault_runs.py [--runs 2000] [--first 1] [--minutes 60] [--side-by-side 6] [--seed 17 …]: many of them on a separate cluster, or as many as finish in
+    that time; the program is that of $TRAINSTEP
 """
 import random
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong between the program and the API server, and when: faults, and the schedules that give each request its own.
+"""Faults between the program and the API server, and schedules that assign them to requests.
 
-A schedule is a function Request → Fault or None. What a random one does follows from its seed and from which request it is, never from the order in
-which requests happen to arrive: a failing seed does the same again.
+A schedule is a function Request → Fault or None. A random schedule depends only on its seed and on which request it is, never on the order in which
+requests happen to arrive: a failing seed is reproducible.
 """
 import dataclasses
 import json

@@ -5,7 +5,7 @@
 
     def test_…(cluster, namespace): …
 
-    @pytest.mark.parametrize("cluster", [{"mpi": "v1"}], indirect=True)  # one test on a cluster of another sort
+    @pytest.mark.parametrize("cluster", [{"mpi": "v1"}], indirect=True)  # one test on a different cluster
     def test_…(cluster, namespace): …
 """
 import os

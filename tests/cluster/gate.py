@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gate of a test cluster: `gate.py GATE` takes connections from outside at a loopback port of the machine and carries their bytes to the same port
-inside, the API server's. The listening socket was made outside and is inherited as file descriptor GATE.
+"""The gate of a test cluster: `gate.py GATE` accepts connections from outside on a loopback port of the machine and forwards them to the same port
+inside, the API server's. The listening socket was created outside and is inherited as file descriptor GATE.
 
-While the API server is down, connections are refused. While the gate itself is stopped, nothing answers.
+While the API server is down, connections are refused. While the gate itself is stopped, nothing responds.
 """
 import asyncio
 import socket

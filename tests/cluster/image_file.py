@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Container images as files, made by a test: one layer with a few files, as `docker save` writes it.
+"""Container images created by a test as files: one layer with a few files, in the format of `docker save`.
 
     write_image(folder / "agent.tar", "localhost/agent:1", {"usr/local/bin/trainstep": program}, {"Env": ["PATH=/usr/local/bin"]})
 """

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first process of a test cluster's own world: a network, process numbers and mounts that nothing outside shares. Every server is its child, and
-the kernel ends all of them when it ends; with them go the network, the mounts and the containers.
+"""PID 1 of a test cluster's namespaces: network, process ids and mounts that are not shared with anything outside. Every server is its child, and the
+kernel ends all of them when it exits; the network, the mounts and the containers go with them.
 
-Started by sandbox.py in the cluster's folder with three file descriptors: `init.py ORDERS GATE LIFELINE`. Orders come in through the Unix socket
-`orders`, one JSON object in, one out; what servers print goes to `log/`. GATE is a listening socket of the outer network, for gate.py. LIFELINE is a
-pipe: when its other end closes, whoever wanted the cluster is gone.
+Started by sandbox.py in the cluster's folder with three file descriptors: `init.py ORDERS GATE LIFELINE`. Commands arrive through the Unix socket
+`orders`, one JSON object in, one out; the servers' output goes to `log/`. GATE is a listening socket of the outer network, for gate.py. LIFELINE is a
+pipe: when its other end is closed, the cluster's owner has gone.
 """
 import json
 import os

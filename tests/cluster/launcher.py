@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a step lives and dies under the KFP v2 launcher (kfp-launcher, below argoexec): `launcher.py COMMAND…` runs the command as its child in its own
-process group and passes on what it prints. It does not look after signals, so on SIGTERM it dies at once: the child has got the same signal, has lost
-who read its output, and is killed when argoexec notices, 40 to 1,000 ms later.
+"""Runs a step as the KFP v2 launcher does (kfp-launcher, a child of argoexec): `launcher.py COMMAND…` runs the command as its child in its own process
+group and forwards its output. It does not handle signals, so SIGTERM ends it at once: the child gets the same signal, loses the reader of its output, and
+is killed when argoexec notices, 40 to 1,000 ms later.
 
     launched = Launched(words, environment, folder)
-    asked = launched.cancel(life=0.1)  # time.monotonic() of the SIGTERM; returns once nothing of it is left
+    asked = launched.cancel(life=0.1)  # time.monotonic() of the SIGTERM; returns when all its processes have ended
 """
 import os
 import shutil

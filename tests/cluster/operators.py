@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""training-operator and mpi-operator: their resources, admission webhooks, and how they are called. mpijobs.kubeflow.org is served by one of the two."""
+"""training-operator and mpi-operator: their resources, admission webhooks and command lines. One of the two serves mpijobs.kubeflow.org."""
 
 # What the training-operator adds to a PyTorchJob's workers, as Pod Security's level "restricted" takes it (docs/data.md).
 INIT_CONTAINER = """

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine itself as the node of a test cluster: containerd, kubelet, kube-proxy, CoreDNS, with all they mount and all their networks inside the
-cluster's own world. Of the machine outside they use only cgroups, in a group of their own. Cluster.start(nodes="two-real") has a second containerd and
-kubelet beside them, on the same bridge.
+"""The machine itself as the node of a test cluster: containerd, kubelet, kube-proxy, CoreDNS, with all their mounts and networks inside the cluster's
+namespaces. Outside, they use only cgroups, in a separate group. Cluster.start(nodes="two-real") adds a second containerd and kubelet on the same bridge.
 """
 import dataclasses
 import json

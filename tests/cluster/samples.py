@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The samples in a test cluster's pods: the image is the test's, and what that lacks comes from this machine, because the frameworks are large."""
+"""The samples in a test cluster's pods: the image is the tests', and the frameworks are mounted from this machine, because they are large."""
 import pathlib
 import re
 import subprocess

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A world of its own for the servers of a test cluster: Linux namespaces for network, processes and mounts, held by init.py.
+"""A sandbox for the servers of a test cluster: Linux namespaces for network, processes and mounts, held by init.py.
 
-Ports inside need no thought, as every cluster has all of them; the only way in from outside is the gate, at a free loopback port. A person who is not
-root gets the same inside a user namespace.
+Every cluster has all ports to itself; the only way in from outside is the gate, on a free loopback port. Without root the same runs in a user namespace.
 """
 import contextlib
 import json

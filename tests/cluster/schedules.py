@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many random schedules on a cluster of their own, side by side: the command line of fault_runs.py and data_fault_runs.py."""
+"""Runs many random schedules concurrently on a separate cluster: the command line of fault_runs.py and data_fault_runs.py."""
 import argparse
 import concurrent.futures
 import os

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program before a test cluster, with a fault proxy between: as a person's command, or as the step of an Argo Workflow, in its pod.
+"""The program on a test cluster, behind a fault proxy: as a user's command, or as the step of an Argo Workflow, in its pod.
 
-A step in a pod is the program itself, in a mount namespace where the service account's files lie at their usual place; its pod is an object on a fake
-node, and its Workflow an object of which only the name counts.
+A step in a pod is the program itself, in a mount namespace with the service account's files at their usual place; its pod is an object on a fake node, and
+its Workflow an object of which only the name matters.
 """
 import dataclasses
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No operator is there: the API server takes the jobs, and nobody cares for them."""
+"""Without an operator: the API server accepts the jobs, and no controller picks them up."""
 import cluster_cells
 import pytest
 from cluster_cells import cells, denied  # noqa: F401

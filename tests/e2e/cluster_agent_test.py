@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agent in real pods: images that hold nothing, users without rights, and pods that are lost at any moment."""
+"""The agent in real pods: empty images, users without privileges, and pods that are lost at any moment."""
 import concurrent.futures
 import json
 import platform

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""component/argo, pipelines/argo, and what the SDK 1.8 compiles of the component, under the real Argo Workflows: real pods, the image that ./dev image
+"""component/argo, pipelines/argo, and what the SDK 1.8 compiles from the component, under the real Argo Workflows: real pods, the image that ./dev image
 builds.
 """
 import io

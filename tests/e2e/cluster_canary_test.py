@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No token, key or Secret's value comes out of the program: not in what it prints, records, reports or creates, nor in its arguments to others."""
+"""The program leaks no token, key or value of a Secret: not in its output, records, reports or objects, nor in the arguments of other programs."""
 import base64
 import json
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pipeline's step that is cancelled under the KFP v2 launcher lives for 40 to 1,000 ms more: its job is deleted nevertheless."""
+"""A pipeline's step that is cancelled under the KFP v2 launcher has 40 to 1,000 ms left: its job is deleted nevertheless."""
 import concurrent.futures
 import contextlib
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`trainstep check` tells before the start what would fail, and prints the Role that is missing. It makes nothing."""
+"""`trainstep check` reports before the start what would fail, and prints the missing Role. It creates nothing."""
 import pytest
 import yaml
 from cluster import STEP_RULES

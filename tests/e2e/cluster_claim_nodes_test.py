@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims that only one node can have, on two real nodes with the real scheduler: their pods run on one of them."""
+"""Claims that only one node can mount, on two real nodes with the real scheduler: their pods run on one of them."""
 import pytest
 from data_steps import DISTRIBUTIONS, NOBODY, delivered
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""component/kubernetes before a real API server: it is taken, binds whom it says, and its Roles give what the program asks for and nothing else."""
+"""component/kubernetes on a real API server: it is accepted, binds the right accounts, and its Roles grant what the program needs and nothing else."""
 import base64
 import subprocess
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data of real pods: what a pipeline hands over as artifacts is fetched and delivered by the pods themselves, from and to a real S3 server."""
+"""Data of real pods: the pods themselves download and deliver what a pipeline passes as artifacts, from and to a real S3 server."""
 import hashlib
 import json
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong between the program and the API server does not change the verdict, makes no second job, leaves nothing behind and loses no line."""
+"""Faults between the program and the API server do not change the verdict, create no second job, leave nothing behind and lose no line."""
 import collections
 import concurrent.futures
 import contextlib

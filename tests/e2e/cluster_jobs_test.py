@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""list, attach, logs and stop: what people at a shell do with runs that somebody else has started."""
+"""list, attach, logs and stop: commands of a user at a shell on runs that somebody else has started."""
 import json
 import re
 import subprocess

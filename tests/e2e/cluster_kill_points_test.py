@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program is killed before and after each call that it makes to the API server, and started again with the same inputs: exactly one job is ever
-made, the verdict is right, and nothing is left behind. All points, on the real control plane."""
+"""The program is killed before and after each of its calls to the API server, and started again with the same inputs: exactly one job is ever
+created, the verdict is right, and nothing is left behind. All kill points, on the real control plane."""
 import concurrent.futures
 import dataclasses
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every way a job can end, for every kind, on the real control plane with the real operators: verdict, exit code, message, and what is left."""
+"""Every way a job can end, for every job type, on the real control plane with the real operators: verdict, exit code, message, and what is left."""
 import cluster_cells
 import pytest
 from cluster_cells import cells, denied  # noqa: F401

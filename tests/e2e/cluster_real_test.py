@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real pods: the step runs programs in containers on a real node, each with the means of its kind, over the pods' own network."""
+"""Real pods: the step runs programs in containers on a real node, each with the mechanism of its job type, over the pods' own network."""
 import json
 
 import pytest

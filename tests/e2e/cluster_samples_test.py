@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The samples as a pipeline runs them on a real cluster: each framework trains in real pods on a data set in a bucket and leaves its model there."""
+"""The samples as a pipeline runs them on a real cluster: each framework trains in real pods on a data set in a bucket and stores its model there."""
 import json
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bursting from Python: submit, follow, look on, stop, before the real API server and operators with fake nodes."""
+"""From Python to a cluster: submit, follow, attach, stop, on the real API server and operators with fake nodes."""
 import _thread
 import os
 import re

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated API server is held against the real one: each script asks both the same, and both must answer the same.
+"""The simulated API server behaves like the real one: each script sends both the same requests, and the results must be equal.
 
-A script returns what it saw. Uids, versions and times differ between servers: scripts compare them within a server and return what they found.
+A script returns what it saw. Uids, versions and times differ between servers: scripts compare them within a server and return the result.
 """
 import json
 import os

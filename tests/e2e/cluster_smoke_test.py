@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test cluster itself: the real servers take what `trainstep render` makes, and the real operators bring it to the end that the test decided."""
+"""The test cluster itself: the real servers accept what `trainstep render` prints, and the real operators bring it to the end that the test has chosen."""
 import pytest
 
 # Of a cluster whose MPIJobs are served by the training-operator; all other tests have the mpi-operator.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""component/argo: the templates hold the interface, and run as Argo runs them (tests/kfp/v1.py) they train and give their outputs."""
+"""component/argo: the templates have all inputs and outputs; run as Argo runs them (tests/kfp/v1.py), they train and return their outputs."""
 import json
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""component/component.yaml in both SDKs: loaded, called and compiled by the real ones, and what they compiled run as the backends do (tests/kfp)."""
+"""component/component.yaml in both SDKs: loaded, called and compiled by the real SDKs, and the result run as the backends do (tests/kfp)."""
 import json
 import pathlib
 import re

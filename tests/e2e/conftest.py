@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the end-to-end tests share: the release file of trainstep, the Python environments, and how to call them.
+"""Shared by the end-to-end tests: the release file of trainstep, the Python environments, and how to call them.
 
 TRAINSTEP names the program (default build/release/trainstep), TRAINSTEP_VENVS the folder of the environments (default build/venv).
 """

@@ -2,10 +2,10 @@
 """The pages of docs/, and where their examples run.
 
 In one folder for each page, which has the samples, the component and the environments of build/venv:
-  ```console     lines behind `$ ` are run, the rest is what they print; `…` in a line is any text, a line `…` any lines.
+  ```console     lines after `$ ` are run, the rest is their output; `…` in a line matches any text, a line `…` any lines.
   ```python      by its first line: `# NAME.py` is a file for the console; `# SDK 1.8`, `# SDK 2` is a pipeline, which is compiled by that SDK and run as its
-                 backend would; `# on a cluster` is run with the package, and what would be sent to a cluster is rendered instead; `# before` is other people's.
-  ```sh cluster  commands that want a cluster: cluster_jobs_test.py has one.
+                 backend would; `# on a cluster` is run with the package, and rendered instead of sent to a cluster; `# before` is the code to migrate.
+  ```sh cluster  commands that require a cluster: cluster_jobs_test.py has one.
 """
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of docs/ as their readers follow them: what they show is written, run in order, and prints what stands there (guide_pages.py says how)."""
+"""The pages of docs/ as their readers follow them: the examples are written to files, run in order, and print the output shown (guide_pages.py)."""
 import re
 import subprocess
 

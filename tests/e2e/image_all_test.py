@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The images for all architectures that ./dev image --all has built: one OCI archive, in which each starts on its processor and says what is in it."""
+"""The images for all architectures that ./dev image --all has built: one OCI archive; each image starts on its architecture and has its SBOM."""
 import hashlib
 import io
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The image that ./dev image has built: small, holds what it should, starts for any user with a root that cannot be written. Needs root, for runc."""
+"""The image that ./dev image has built: small, with the right contents, starts for any user with a read-only root. Needs root, for runc."""
 import hashlib
 import io
 import json

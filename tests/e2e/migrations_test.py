@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pages for those who come from other launchers say: their pipelines and programs, run (guide_pages.py says how)."""
+"""The migration pages: their pipelines and programs, run (guide_pages.py describes how)."""
 import ast
 import re
 import subprocess

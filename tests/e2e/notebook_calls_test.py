@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls of published notebooks: dictionaries of texts, number of workers and type from pipeline parameters."""
+"""The calls of published notebooks: dictionaries of strings, number of workers and type from pipeline parameters."""
 import pytest
 import yaml
 from conftest import ROOT, read_json

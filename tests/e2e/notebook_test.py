@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""samples/notebook.ipynb runs from its first cell to its last on a machine that has its environments and the wheel, and says what it is to show."""
+"""samples/notebook.ipynb runs from its first cell to its last on a machine with its environments and the wheel, and shows what it should."""
 import json
 import pathlib
 import re

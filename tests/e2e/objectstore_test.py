@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`trainstep exec` with a real S3 server: what comes in and goes out, byte for byte; who is refused and what is said; faults of every request.
+"""`trainstep exec` with a real S3 server: downloads and uploads, byte for byte; denied access and its messages; faults of every request.
 
-The inputs are put and the outputs are looked at without the program's help: by requests of the tests' own, and in the server's folder.
+The inputs are put and the outputs are checked without the program: with the tests' own requests, and in the server's folder.
 """
 import dataclasses
 import filecmp

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages that a specification installs: only those that are missing, and only once."""
+"""Packages that a specification installs: only missing ones, and only once."""
 import pathlib
 import subprocess
 import sys

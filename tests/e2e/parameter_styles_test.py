@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs with every style of parameter receive from trainstep what the SDK's own executor gives them for the same call.
+"""Programs with every style of parameter receive from trainstep what the SDK's own executor passes for the same call.
 
-styles/cases.py lists the calls, styles/expected/ holds what the SDKs gave (styles/make_styles.py asks them).
+styles/cases.py lists the calls, styles/expected/ has what the SDKs passed (written by styles/make_styles.py).
 """
 import json
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pipelines of pipelines/, run as the backends of both SDKs do (tests/kfp): each trains on one and on two workers, evaluates the model that they made,
-converts it to ONNX, and tells what is to be deployed.
+"""The pipelines of pipelines/, run as the backends of both SDKs do (tests/kfp): each trains on one and on two workers, evaluates the model, converts it to
+ONNX, and shows what would be deployed.
 
-Their steps run with the PyTorch sample's packages, and pip finds nothing to install.
+Their steps run with the PyTorch sample's packages, so pip finds nothing to install.
 """
 import json
 import os

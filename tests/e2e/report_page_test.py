@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of real runs as a browser reads it, without one: valid HTML5, complete in itself, for phones and the dark, with contrasts that can be read.
+"""The report of real runs as a browser would read it, without one: valid HTML5, self-contained, for phones and dark mode, with readable contrasts.
 
-tools/screenshots.sh makes pictures of it.
+tools/screenshots.sh takes pictures of it.
 """
 import json
 import re

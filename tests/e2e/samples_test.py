@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every sample learns for real, spread over local processes, and its results come out in each shape that a pipeline knows."""
+"""Every sample really learns, distributed over local processes, and its results have every form that a pipeline reads."""
 import json
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""specs/: the schemas are valid, their examples fit and are accepted by the program, their counter-examples (x-invalid) are refused by both."""
+"""specs/: the schemas are valid, the program accepts their examples, and both refuse their counter-examples (x-invalid)."""
 import json
 import re
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who only shows a training, or comes to its folder, does nothing to it."""
+"""Displaying a training, or opening its folder, does not affect it."""
 import sys
 
 import pytest

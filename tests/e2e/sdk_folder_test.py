@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies in the folder of a run: an earlier run's files are replaced, and nobody else's."""
+"""The folder of a run: an earlier run's files are replaced, other files are not touched."""
 import textwrap
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function as a training program: what the specification says, what the program gets, and what is refused before anything starts."""
+"""A function as a training program: its specification, what the program gets, and what is refused before anything starts."""
 import builtins
 import json
 import linecache

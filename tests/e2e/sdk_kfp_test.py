@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package beside the KFP SDKs 1.8 and 2: specifications mean what the SDKs' own mean, and pipelines run as the backends run them (tests/kfp)."""
+"""The Python package with the KFP SDKs 1.8 and 2: specifications mean the same as the SDKs' own, and pipelines run as the backends run them (tests/kfp)."""
 import json
 import os
 import re

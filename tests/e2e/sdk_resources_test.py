@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No call of the Python package leaves a file or a process to the garbage collector, which development mode and many a test suite call an error."""
+"""No call of the Python package leaves a file or a process to the garbage collector, which development mode and many test suites report."""
 import textwrap
 
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of the Python package share: scripts that import it, run by an interpreter that has it (fixture `interpreter` of the module)."""
+"""Shared by the tests of the Python package: scripts that import it, run by an interpreter that has it (fixture `interpreter` of the module)."""
 import subprocess
 import textwrap
 

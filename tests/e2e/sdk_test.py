@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training from Python on this machine: live lines, results, errors, and that nobody is left."""
+"""Training from Python on this machine: live lines, results, errors, and no processes left behind."""
 import os
 import pathlib
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What somebody gives in Python arrives as it is, or is refused by its name before anything starts."""
+"""Values given in Python arrive unchanged, or are refused by name before anything starts."""
 import collections
 import decimal
 import enum

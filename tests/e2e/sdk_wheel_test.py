@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel as a user gets it: what is in it, installed by pip into a new environment, and the guide's words; its types."""
+"""The wheel as a user gets it: its contents, installed by pip into a new environment, the guide's examples; its types."""
 import filecmp
 import os
 import platform

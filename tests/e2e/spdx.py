@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests ask of the SPDX documents that come with an image."""
+"""Checks of the SPDX documents that come with an image."""
 import re
 
 from spdx_tools.spdx.parser.parse_anything import parse_file

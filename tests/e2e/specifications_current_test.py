@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The specifications and pipelines in the repository are what the pinned SDKs write today from the sources next to them."""
+"""The specifications and pipelines in the repository are what the pinned SDKs generate from the sources next to them."""
 import pathlib
 import subprocess
 

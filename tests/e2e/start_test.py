@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a start costs, in what it does rather than in time, which a busy machine would falsify (./dev bench has the milliseconds)."""
+"""The cost of a start, measured in operations, as times vary on a busy machine (./dev bench has the milliseconds)."""
 import re
 import subprocess
 

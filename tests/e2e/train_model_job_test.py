@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""component/train-model-job/component.yaml: the published calls of the component of this name (tests/kfp/train_model_job_v1.py) compile with the SDK 1.8 and
-run as its backend runs them.
+"""component/train-model-job/component.yaml: the published calls of that component (tests/kfp/train_model_job_v1.py) compile with the SDK 1.8 and run as
+its backend runs them.
 """
 import subprocess
 import sys

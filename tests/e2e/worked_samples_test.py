@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""samples/images and samples/text: two workers train, and what they leave does what it should with what nobody trained on."""
+"""samples/images and samples/text: two workers train, and the trained models work on data that they were not trained on."""
 import json
 import re
 import subprocess

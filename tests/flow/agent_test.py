@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""trainstep exec, the agent in a training pod, before a store that answers by script: what a SIGTERM does, whenever it comes."""
+"""trainstep exec, the agent in a training pod, with a scripted store: the effect of a SIGTERM, whenever it comes."""
 import http.server
 import json
 import os

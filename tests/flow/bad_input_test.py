@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad input ends at once: exit code 2, one message with place and remedy, nothing started, little memory.
 
-Every case runs with this build's sanitizers and with the release file, whose time and memory count.
+Every case runs with this build's sanitizers and with the release file, whose time and memory are limited.
 """
 import json
 import math

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""trainstep with gangs of small shell programs: start, watch, kill, and see who is left.
+"""trainstep with gangs of small shell programs: start, watch, kill, and check which processes are left.
 
 TRAINSTEP names the program (default build/dev/trainstep).
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every example of the documentation and of --help works as it stands there.
+"""Every example of the documentation and of --help works as shown.
 
 They run in an empty folder that has the samples and the environments of build/venv, with `trainstep` and the PyTorch sample's interpreter first in PATH.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run removes, and what it leaves alone: mounts and folders without rights that a program leaves, and folders that are the user's."""
+"""What a run removes, and what it leaves alone: mounts and folders without permissions left by a program, and the user's own folders."""
 import json
 import os
 import pathlib

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that do what no training should (tests/hostile), and what a step makes of them: as a local run, and under the agent of a pod.
+"""Misbehaving programs (tests/hostile), and how a step handles them: as a local run, and under the agent of a pod.
 
-A step succeeds if and only if the training did and its outputs are there: whole, of this run, and nobody writes them any more.
+A step succeeds if and only if the training did and its outputs exist: complete, of this run, and no longer being written.
 """
 import json
 import os

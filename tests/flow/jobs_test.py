@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""list, logs, attach and stop before a scripted API server: who only looks never writes, whatever goes wrong, and an empty RUN chooses no job."""
+"""list, logs, attach and stop with a scripted API server: commands that only read never write, whatever goes wrong, and an empty RUN selects no job."""
 import http.server
 import json
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whoever is killed, no process of the gang is left after 10 s, and verdict and exit code tell what happened."""
+"""Whichever process is killed, no process of the gang is left after 10 s, and verdict and exit code say what happened."""
 import os
 import pathlib
 import pty

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Odd surroundings and odd programs: no crash, no lie, nothing left, nothing secret told."""
+"""Unusual environments and programs: no crash, no false report, nothing left behind, no secret shown."""
 import fcntl
 import html
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A step on a cluster that shows more logs than it may open files."""
+"""A step on a cluster that shows more logs than its limit of open files allows."""
 import json
 import resource
 import socket

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No line is lost or torn, however a program treats its output, and every program's end is noticed."""
+"""No line is lost or broken, however a program uses its output, and every program's exit is noticed."""
 import pathlib
 import re
 import time

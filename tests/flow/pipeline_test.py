@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A step of Kubeflow Pipelines 2 to its end, before a cluster in small: what lies in the object store then, what KFP is told, what the log says."""
+"""A complete step of Kubeflow Pipelines 2, with a minimal cluster: the resulting contents of the object store, what KFP is told, and the log."""
 import json
 import sys
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whoever reads the log gets every line; whoever does not read it stops nothing: no stop, no limit, no end of the gang."""
+"""A reader of the log gets every line; a reader that stops reading delays no stop, no limit and no end of the gang."""
 import fcntl
 import http.server
 import json

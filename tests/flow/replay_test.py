@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`replay` ends as the recorded run did: also where it was the outputs that made the end."""
+"""`replay` ends as the recorded run did, also if the outputs decided its end."""
 import json
 import os
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorBoard logs among a step's outputs: their curves in the report, their last values as metrics; here, in a pod's agent, in the step of a cluster."""
+"""TensorBoard logs among a step's outputs: their curves in the report, their last values as metrics; locally, in a pod's agent, in a step on a cluster."""
 import json
 import re
 import subprocess

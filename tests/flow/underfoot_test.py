@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run reads and writes in stays its own: nothing is removed that was given to it, and nothing is delivered from a folder that was removed."""
+"""Folders replaced during a run: nothing is removed that belongs to the user, and nothing is delivered from a folder that was removed."""
 import json
 import pathlib
 import shutil

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Leaves a daemon behind: forked twice, in a session of its own, in the root folder, with no descriptor and no variable. Its pid goes to stdout."""
+"""Leaves a daemon behind: forked twice, in its own session, in the root folder, without descriptors or environment. Prints its pid on stdout."""
 import os
 import sys
 

@@ -1,3 +1,3 @@
 #!/bin/sh
-# The model is a link that leads nowhere.
+# The model is a dangling link.
 ln -s /nowhere/at/all "$1"

@@ -1,3 +1,3 @@
 #!/bin/sh
-# A FIFO that nobody writes to, where the model is to be.
+# A FIFO without a writer in place of the model.
 mkfifo "$1"

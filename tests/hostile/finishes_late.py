@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Ends with 0; what it left in a session of its own, without its environment, writes the last shard for a second and ends by itself."""
+"""Exits with 0; a process that it leaves in another session, without its environment, writes the last shard for a second and exits by itself."""
 import os
 import subprocess
 import sys

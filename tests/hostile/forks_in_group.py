@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Ends with 0. What it leaves forks and ends as fast as it can, in one process group, and each adds to the model."""
+"""Exits with 0. Its descendants fork and exit as fast as they can, in one process group, and each adds to the model."""
 import os
 import sys
 import time

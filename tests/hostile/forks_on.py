@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Ends with 0. What it leaves forks and ends, again and again, each for a moment and in a session of its own, and each adds to the model."""
+"""Exits with 0. Its descendants fork and exit again and again, each short-lived and in its own session, and each adds to the model."""
 import os
 import sys
 import time

@@ -1,5 +1,5 @@
 #!/bin/sh
-# No byte can be written any more, and nobody looks.
+# No byte can be written any more, and the program does not check.
 mkdir -p "$1"
 (
   trap '' XFSZ

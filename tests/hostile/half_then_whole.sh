@@ -1,5 +1,5 @@
 #!/bin/sh
-# Is killed with half a model; when it is started again, it goes on from it.
+# Is killed with half a model; after a restart it continues from it.
 if mkdir "$1"; then
   echo half >"$1/shard-0"
   kill -9 $$

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Ends with 0 while a child of it has written half of the model, and holds it open for the rest: an asynchronous writer that is slow."""
+"""Exits with 0 while a child has written half of the model, and holds the file open for the rest: a slow asynchronous writer."""
 import os
 import sys
 import time

@@ -1,3 +1,3 @@
 #!/bin/sh
-# A real model with a link in it, and a FIFO that somebody forgot.
+# A real model with a link in it, and a forgotten FIFO.
 mkdir -p "$1/step-2" && echo weights >"$1/step-2/weights" && ln -s step-2 "$1/latest" && mkfifo "$1/pipe"

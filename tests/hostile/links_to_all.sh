@@ -1,3 +1,3 @@
 #!/bin/sh
-# The model is a link to everything, itself too.
+# The model is a link to everything, including itself.
 ln -s / "$1"

@@ -1,3 +1,3 @@
 #!/bin/sh
-# The model is a link to what lay there long before.
+# The model is a link to old files.
 ln -s /usr/share/common-licenses "$1"

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Ends with 0 while a child of it goes on changing the model, which it has mapped: the file's times need not show it."""
+"""Exits with 0 while a child keeps changing the model through a memory mapping, which need not change the file's times."""
 import mmap
 import os
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A model of everything that is not a file: a FIFO, a socket, links that lead nowhere and out of it."""
+"""A model of everything that is not a file: a FIFO, a socket, dangling links and links out of it."""
 import os
 import socket
 import sys

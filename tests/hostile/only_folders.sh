@@ -1,3 +1,3 @@
 #!/bin/sh
-# Makes the folder and no more.
+# Creates only the folder.
 mkdir -p "$1/variables"

@@ -1,3 +1,3 @@
 #!/bin/sh
-# Tells of a model that it did not write. $2: the executor output.
+# Reports a model that it did not write. $2: the executor output.
 echo '{"artifacts": {"model_dir": {"artifacts": [{"name": "model_dir", "metadata": {"accuracy": 0.5}}]}}}' >"$2"

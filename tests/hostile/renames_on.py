@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Ends with 0 while a child of it goes on renaming a file of the model, so that it changes and no file of it is ever open for writing."""
+"""Exits with 0 while a child keeps renaming a file of the model, which so changes without any file being open for writing."""
 import os
 import sys
 import time

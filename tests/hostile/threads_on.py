@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Ends with 0. A child of it whose first thread has ended, so that it looks like a zombie, goes on writing the model from another one."""
+"""Exits with 0. A child whose main thread has exited, so that it looks like a zombie, keeps writing the model from another thread."""
 import ctypes
 import os
 import platform

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Ends with 0 while a child of it goes on writing the model, shard after shard."""
+"""Exits with 0 while a child keeps writing the model, shard after shard."""
 import os
 import sys
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pipelines of pipelines_v1.py and pipelines_v2.py give to component/component.yaml, and their other components. Both SDKs import it."""
+"""What the pipelines of pipelines_v1.py and pipelines_v2.py pass to component/component.yaml, and their other components. Both SDKs import it."""
 import base64
 import json
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Kubernetes makes of the words of a container: $(NAME) becomes the value of that variable of the pod, $$ becomes $."""
+"""How Kubernetes expands the words of a container: $(NAME) becomes the value of that variable of the pod, $$ becomes $."""
 import re
 
 POD = {"KFP_POD_NAME": "train-pod", "KFP_POD_UID": "0b9e6a52"}

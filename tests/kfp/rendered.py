@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the log of a step holds whose program only renders."""
+"""The contents of a step's log whose program only renders."""
 import yaml
 
 

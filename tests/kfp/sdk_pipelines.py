@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Python package makes with the KFP SDK that runs this, 1.8 or 2: sdk_pipelines.py FOLDER. The package is in PYTHONPATH.
+"""What the Python package generates with the KFP SDK that runs this, 1.8 or 2: sdk_pipelines.py FOLDER. The package is in PYTHONPATH.
 
-Specifications of one function, by the package and by the SDK, and pipelines with `train_task`; $(HOME) and $$ stand in it to be changed on the way.
+Specifications of one function, by the package and by the SDK, and pipelines with `train_task`; they contain $(HOME) and $$, which must not be expanded.
 """
 import json
 import pathlib

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster in small, over HTTP: an API server that knows Jobs, whose one pod ends at once as a test says, and beside it an object store.
+"""A minimal cluster over HTTP: an API server that supports Jobs, whose one pod ends at once as a test chooses, and an object store.
 
     cluster = SmallCluster(store, lambda pod: Ended(report={"outputs": […]}))  # store: "bucket/key" → content, as v2.Backend has it
     environment = cluster.environment(folder)                                 # KUBECONFIG and keys
 
-The pod's program is the test's function: it sees what its container's variables say, puts into the store what it likes, and says how it ended. The
-agent's report is what result/pod_report.h makes.
+The pod's program is a function of the test: it gets its container's variables, puts objects into the store, and returns how it ended. The agent's report
+is in the format of result/pod_report.h.
 """
 import dataclasses
 import http.server

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pipelines around component/train-model-job/component.yaml, written as published ones are that call the component of this name with the KFP SDK 1.8; only the
+"""Pipelines around component/train-model-job/component.yaml, written like published ones that call that component with the KFP SDK 1.8; only the
 component's address differs. train_model_job_v1.py FOLDER compiles them. Run by that SDK's interpreter.
 """
 import pathlib

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Argo in small, as far as the workflows go that the KFP SDK 1.8 compiles: one DAG of containers, here local processes, with files passed between them;
+"""A minimal Argo that supports the workflows that the KFP SDK 1.8 compiles: one DAG of containers, here local processes, with files passed between them;
 and single templates.
 
     run = v1.Argo(folder, {"/usr/local/bin/trainstep": [program]}).run(workflow, {"epochs": "3"})
     run["train"].artifacts["train-model_dir"]  # a path
     task = v1.Argo(folder, {…}).run_template(workflow_template, {"gpus": "2"})
 
-Tags that Argo does not know, {{$}} among them, stay as they are. A task that ends with another code than 0, or lacks an output, raises StepFailed.
+Tags that Argo does not know, such as {{$}}, are left unchanged. A task that exits with a code other than 0, or lacks an output, raises StepFailed.
 """
 import dataclasses
 import pathlib

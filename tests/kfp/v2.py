@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Kubeflow Pipelines 2 backend in small: runs compiled IR as its driver and launcher do, with local processes for containers.
+"""A minimal Kubeflow Pipelines 2 backend: runs compiled IR as its driver and launcher do, with local processes for containers.
 
     run = v2.Backend(folder, "2.17.0", {"/usr/local/bin/trainstep": [program]}).run(ir, {"epochs": 3})
     run.tasks["train"].parameters["job_name"], run.tasks["train"].artifacts["metrics"]["metadata"]
 
-Backends differ in what becomes of placeholders on a container's command line, and so do GENERATIONS. What they have in common: strict reading of what a
-container leaves behind, and an object store: after a success what lies at the outputs' paths goes there, over what lies there; after a failure nothing
-does; and inputs come from there. A task whose container or outputs are not as the launcher wants them raises StepFailed.
+Backends differ in how they replace placeholders on a container's command line, and so do GENERATIONS. In common they have strict parsing of what a
+container leaves behind, and an object store: after a success the contents of the outputs' paths are uploaded over what is there; after a failure nothing
+is; inputs are downloaded from it. A task whose container or outputs the launcher would not accept raises StepFailed.
 """
 import dataclasses
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What KFP's driver (2.15 and later) makes of a task's settings for a component that passes them on: fields that the component lists go into its input of
-type TASK_CONFIG, in Kubernetes' JSON, and to the step's own pod only with applyToTask. Only resources and variables are imitated."""
+"""How KFP's driver (2.15 and later) handles a task's settings for a component that passes them on: fields that the component lists go into its input of
+type TASK_CONFIG, as Kubernetes JSON, and to the step's own pod only with applyToTask. Only resources and variables are implemented."""
 
 
 def inputs(component: dict, container: dict) -> dict:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of a container's words under the backends of KFP 2: placeholders in the driver (since 2.17) and in the launcher.
+"""How the backends of KFP 2 expand a container's words: placeholders in the driver (since 2.17) and in the launcher.
 
   2.5      the launcher replaces all keys in random order, {{$}} among them
-  2.14     the launcher replaces {{$}} first, then the other keys; what is conditional stays literal
-  2.17.0   the driver resolves before defaults are known: a bare input that was not given fails the task, and an artifact never counts as present
+  2.14     the launcher replaces {{$}} first, then the other keys; conditional placeholders stay literal
+  2.17.0   the driver resolves before defaults are known: an omitted input used alone fails the task, and an artifact never counts as present
   2.17.1   the driver resolves against defaults, and sees artifacts
 """
 import decimal

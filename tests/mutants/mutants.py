@@ -1,4 +1,4 @@
-# Plants each bug of tests/mutants/*.patch into a copy of the sources and demands that the test which its head names fails there; see README.md.
+# Plants each bug of tests/mutants/*.patch in a copy of the sources and requires that the test named in its head fails there; see README.md.
 # SPDX-License-Identifier: Apache-2.0
 import argparse
 import collections

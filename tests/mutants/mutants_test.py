@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What mutants.py refuses, and what it counts as found: each case with the message that it must give."""
+"""What mutants.py refuses, and what counts as found: each case with the expected message."""
 import contextlib
 import io
 import pathlib

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The release is one static, stripped file of at most 9 MB that runs where nothing else is, and the lean libcurl links into such a file.
+# The release is one static, stripped file of at most 9 MB that runs in an empty root, and the minimal libcurl links into such a file.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 unset CDPATH

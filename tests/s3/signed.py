@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to an S3 server with a signature of their own make (AWS Signature Version 4): the tests do not ask the program whether it is right."""
+"""Requests to an S3 server, signed by independent code (AWS Signature Version 4): so the program's signatures are not checked with its own code."""
 import datetime
 import hashlib
 import hmac

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between a program and the S3 server: forwards requests and answers over a loopback port, does to each what a schedule says, and writes all of them down.
+"""A proxy between a program and the S3 server: forwards requests and responses on a loopback port, injects the faults of a schedule, and records everything.
 
     with StoreProxy(server, script(Rule(StoreFault(answer=503), method="PUT", times=3))) as proxy:
         … proxy.url …
         proxy.sent("PUT", "finished.json")
 
-The requests' signatures stay valid: they hold the proxy's own name, which the server takes as its own. Plain HTTP. The server knows no session tokens: to
-one of `tokens` the proxy lends the keys that it stands for, by a signature of its own.
+The requests' signatures stay valid: they contain the proxy's own host name, which the server accepts. Plain HTTP. The server does not support session
+tokens: for one of `tokens` the proxy signs the request again with the keys that it stands for.
 """
 import asyncio
 import collections

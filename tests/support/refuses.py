@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a command as on a kernel, in a sandbox or on a file system that lacks a system call: `refuses.py CALL COMMAND…`; CALL says ENOSYS to it and its
-children (seccomp(2), a BPF filter)."""
+"""Runs a command as on a kernel, in a sandbox or on a file system that lacks a system call: `refuses.py CALL COMMAND…`; CALL fails with ENOSYS for it and
+its children (seccomp(2), a BPF filter)."""
 import ctypes
 import errno
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The variables of a step's container: what the machine of the tests is told of clusters, stores, proxies and certificates is not among them."""
+"""The environment of a step's container, without this machine's settings for clusters, stores, proxies and certificates."""
 import os
 import signal
 

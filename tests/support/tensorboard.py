@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorBoard event files without TensorBoard: event_file([(step, {tag: value}), …]). As a program, for those that a step runs:
+"""TensorBoard event files without TensorBoard: event_file([(step, {tag: value}), …]). As a program, for programs that a step runs:
 tensorboard.py FILE STEP TAG VALUE [STEP TAG VALUE…] appends."""
 import pathlib
 import struct

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How tests in Python wait: for a fact, never for a while."""
+"""Waiting in Python tests: for a condition, never for a fixed time."""
 import time
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""boto3_client.py up|down FOLDER BUCKET PREFIX ENDPOINT: as its manual says to: the transfer manager for each file, a pool of threads for many."""
+"""boto3_client.py up|down FOLDER BUCKET PREFIX ENDPOINT: as in its manual, the transfer manager for each file and a thread pool for many."""
 import concurrent.futures
 import os
 import pathlib

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A job as people run it with kubectl: create, show the log, wait. Usage: … KUBECTL NAMESPACE MANIFEST
+# A job run with kubectl as users run it: create, show the log, wait. Usage: … KUBECTL NAMESPACE MANIFEST
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 kubectl=("$1" --namespace "$2")

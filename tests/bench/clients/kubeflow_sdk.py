@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A TrainJob as people run it with the Kubeflow SDK: train, wait. Usage: … KUBECONFIG NAMESPACE NAME"""
+"""A TrainJob run with the Kubeflow SDK as users run it: train, wait. Usage: … KUBECONFIG NAMESPACE NAME"""
 import logging
 import sys
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A PyTorchJob as people run it with the client of the training operator: create, show the log, wait. Usage: … KUBECONFIG NAMESPACE MANIFEST"""
+"""A PyTorchJob run with the training operator's client as users run it: create, show the log, wait.
+
+Usage: … KUBECONFIG NAMESPACE MANIFEST
+"""
 import json
 import sys
 

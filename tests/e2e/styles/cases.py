@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls: which specification with which train parameters. The oracles answer them with the SDKs, the test with trainstep."""
+"""The calls: which specification with which train parameters. The oracles run them with the SDKs, the test with trainstep."""
 import dataclasses
 import pathlib
 

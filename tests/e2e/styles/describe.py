@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every style's function contains: it writes down what the function got, as the test can compare it."""
+"""Part of every style's function: writes what the function got in a form that the test can compare."""
 
 
 def describe(value):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes specs/ with the real SDKs and expected/ with what the SDKs' own executors give for cases.py: make_styles.py [FOLDER]."""
+"""Writes specs/ with the real SDKs and expected/ with what the SDKs' own executors pass for cases.py: make_styles.py [FOLDER]."""
 import pathlib
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training function as published notebooks write it, without the framework: it only notes what it was called with."""
+"""A training function as in published notebooks, without the framework: it only records its arguments."""
 from kfp.components import InputPath, OutputPath
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What both oracles share: run a command that an SDK resolved, and write down what came of it."""
+"""Shared by both oracles: runs a command that an SDK resolved, and records the result."""
 import json
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Component texts and expected echoes of the Kubeflow Pipelines SDK 1.8: oracle_v1.py FOLDER.
+"""Component texts and expected results of the Kubeflow Pipelines SDK 1.8: oracle_v1.py FOLDER.
 
 The command line is the SDK's own: kfp.components resolves it as for a step of a pipeline, with defaults filled in.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IR and expected echoes of the Kubeflow Pipelines SDK 2: oracle_v2.py FOLDER.
+"""IR and expected results of the Kubeflow Pipelines SDK 2: oracle_v2.py FOLDER.
 
-The executor input and the command line are those of kfp.local, made by its own functions, because kfp.local itself takes neither
+The executor input and the command line are those of kfp.local, created by its own functions, because kfp.local itself supports neither
 input artifacts nor container components; the outputs are read by kfp.local as well.
 """
 import pathlib

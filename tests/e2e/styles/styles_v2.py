@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One function for every way to declare a parameter that the Kubeflow Pipelines SDK 2 knows, and containers and pipelines."""
+"""One function for every way to declare a parameter in the Kubeflow Pipelines SDK 2, and containers and pipelines."""
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from describe import describe, echo_into

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In PYTHONPATH: KFP's executor of Python components finds what lies at minio:// below KFP_MINIO instead of /minio, which is not for a test to make.
+"""In PYTHONPATH: KFP's executor of Python components finds minio:// below KFP_MINIO instead of /minio, which a test cannot create.
 
-It does not know `customPath`, by which v2.py tells everybody else where an artifact lies.
+The executor does not know `customPath`, with which v2.py tells all other programs where an artifact is.
 """
 import os
 import sys

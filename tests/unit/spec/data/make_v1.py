@@ -1,4 +1,4 @@
-# Writes v1_*.yaml here with the SDK 1.8.22, and the command lines that the SDK itself makes of them:
+# Writes v1_*.yaml here with the SDK 1.8.22, and the command lines that the SDK itself generates from them:
 #   build/venv/kfp1/bin/python tests/unit/spec/data/make_v1.py
 # SPDX-License-Identifier: Apache-2.0
 import json

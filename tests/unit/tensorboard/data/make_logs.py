@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the logs of this folder anew, with the real writers: make_logs.py WRITER, in a Python environment that has it.
+"""Regenerates the logs of this folder with the real writers: make_logs.py WRITER, in a Python environment that has it.
 
-WRITER: torch (torch.utils.tensorboard), tensorboardX, tf (tf.summary), keras (its callback). Each log is a folder of event files in a temporary place;
-here it is WRITER.txt, in which each file is a line `file RUN/NAME` and lines of hexadecimal digits below it. What is read from it stands in
-event_files_test.cpp.
+WRITER: torch (torch.utils.tensorboard), tensorboardX, tf (tf.summary), keras (its callback). Each log is a folder of event files in a temporary folder;
+here it is WRITER.txt, in which each file is a line `file RUN/NAME` followed by lines of hexadecimal digits. event_files_test.cpp has the expected
+values.
 """
 import os
 import pathlib
