@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Attaches to each image of an OCI layout what is in it: attach_sbom.py LAYOUT ROOTS, where ROOTS/ARCH is the root of that architecture's image.
+"""Attaches its SBOM to each image of an OCI layout: attach_sbom.py LAYOUT ROOTS, where ROOTS/ARCH is the root of that architecture's image.
 
-As the image specification 1.1 has it: a manifest whose artifactType is application/spdx+json and whose subject is the image; registries list it as a
-referrer. It stands in index.json beside the image's index (https://github.com/opencontainers/image-spec/blob/main/image-layout.md). Neither
-buildah 1.28 nor skopeo 1.9 writes one.
+As specified in the image specification 1.1: a manifest with the artifactType application/spdx+json and the image as its subject; registries list it as a
+referrer. It is in index.json next to the image's index (https://github.com/opencontainers/image-spec/blob/main/image-layout.md). Neither
+buildah 1.28 nor skopeo 1.9 can write one.
 """
 import hashlib
 import json

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""component/argo/*.yaml out of specs/interface.json: the step as a template of Argo Workflows.
+"""Generates component/argo/*.yaml from specs/interface.json: the step as a template of Argo Workflows.
 
-All inputs are parameters; none must be given but train_specification, and an empty text is "not given". Texts that may be long or hold $$ reach the
-step as files (raw artifacts): Kubernetes changes words of a command line. Data sets are paths on a claim that the template mounts, or addresses: what
-Argo itself would download into the step would have to go on to the training pods from there. Inputs lie outside /tmp: what Argo's executor makes below a
-mounted volume, it makes for its own user alone.
+All inputs are parameters; only train_specification is required, and an empty string is "not given". Strings that may be long or contain $$ are passed to
+the step as files (raw artifacts): Kubernetes expands the words of a command line. Data sets are paths on a claim that the template mounts, or addresses:
+data that Argo itself downloaded into the step would have to be transferred again to the training pods. Inputs are outside /tmp: folders that Argo's
+executor creates below a mounted volume are accessible to its own user only.
 """
 from component_kfp import HEAD, description, flag_name, folded, of_component, quoted
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""component/component.yaml out of specs/interface.json: one file that both SDKs load, call and compile; and component/train-model-job/component.yaml,
-what differs for the calls of another component (docs/adr/0027-a-component-file-for-train-model-job.md).
+"""Generates component/component.yaml from specs/interface.json: one file that both SDKs load, call and compile; and
+component/train-model-job/component.yaml, with the differences for calls of that component (docs/adr/0027-a-component-file-for-train-model-job.md).
 
-Every input is optional, also train_specification: the SDK 1.8 moves what is required in front of the rest, and calls with positional arguments – the
-two data sets first, as in published notebooks – would no longer fit. The program says what is missing. Each stands in an `if`, because backends differ in
-what they make of an omitted input; with an executor input the program reads nothing else.
+Every input is optional, including train_specification: the SDK 1.8 moves required inputs to the front, which would break calls with positional arguments
+(the two data sets first, as in published notebooks). The program reports what is missing. Each input is in an `if`, because backends handle omitted inputs
+differently; with an executor input the program reads nothing else.
 """
 import json
 import textwrap

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/reference.md: every input and output, in the words of specs/interface.json and the JSON Schemas beside it."""
+"""Generates docs/reference.md: every input and output, with the descriptions of specs/interface.json and the JSON Schemas next to it."""
 import json
 import pathlib
 

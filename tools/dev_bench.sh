@@ -1,6 +1,6 @@
 #!/bin/bash
-# ./dev bench [local|cluster|scaling|objectstore [OPTIONS]]: what the release file costs, side by side with what people use instead, and how its samples
-# scale with their workers; default: all of it. Scaling draws docs/pictures/scaling.svg anew.
+# ./dev bench [local|cluster|scaling|objectstore [OPTIONS]]: the cost of the release file compared with the alternatives, and how its samples scale with
+# the number of workers; default: all of it. Scaling updates docs/pictures/scaling.svg.
 # OPTIONS are those of tests/bench/objectstore_bench.py.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

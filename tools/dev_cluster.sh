@@ -1,6 +1,5 @@
 #!/bin/bash
-# ./dev cluster up [OPTIONS] | down: a Kubernetes cluster with the operators on this machine, as the tests have it; OPTIONS are those of
-# tests/cluster/up.
+# ./dev cluster up [OPTIONS] | down: a Kubernetes cluster with the operators on this machine, as the tests use it; OPTIONS are those of tests/cluster/up.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# ./dev fmt: formats the C++ sources; --check only names those that are not formatted.
+# ./dev fmt: formats the C++ sources; --check only lists unformatted files.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

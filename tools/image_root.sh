@@ -1,6 +1,6 @@
 #!/bin/bash
-# tools/image_root.sh BUILD ARCH FOLDER [SYSROOT]: makes the root of the step's image in FOLDER, which must not exist, of the program in BUILD, the folder of
-# a release preset. ARCH is Debian's name of its architecture, SYSROOT where the libraries of another one are.
+# tools/image_root.sh BUILD ARCH FOLDER [SYSROOT]: creates the root of the step's image in FOLDER, which must not exist, from the program in BUILD, the
+# folder of a release preset. ARCH is Debian's name of its architecture, SYSROOT the folder with the libraries of another architecture.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 

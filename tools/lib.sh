@@ -1,4 +1,4 @@
-# Sourced by the tools: packages, Python environments, builds, and short messages with the time each took.
+# Sourced by the tools: packages, Python environments, builds, and short messages with the time that each took.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 # What the caller's surroundings may hold and no tool may see: a git hook's repository, other people's Python modules, translated messages, a place for

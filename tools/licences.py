@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Copies the licence texts of what is in an image: licences.py SPDX ARCH ROOT [SYSROOT].
+"""Copies the licence texts of an image's contents: licences.py SPDX ARCH ROOT [SYSROOT].
 
 SPDX is the document of tools/sbom.py. Each package in it gets ROOT/usr/share/doc/PACKAGE/copyright, as in a Debian image, where scanners look for it: from
 this machine, from SYSROOT for another architecture, or from the folder of a library that was built from source (tools/from_source.sh). The texts that these

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what follows from specs/interface.json, the one list of a step's inputs and outputs:
+"""Generates files from specs/interface.json, the only list of a step's inputs and outputs:
 make_component.py [--check | --image IMAGE [--base-image IMAGE] FOLDER].
 
   component/component.yaml            for the KFP SDKs 1.8 and 2
@@ -8,10 +8,10 @@ make_component.py [--check | --image IMAGE [--base-image IMAGE] FOLDER].
   component/argo/*.yaml               WorkflowTemplate and ClusterWorkflowTemplate
   src/step/fields.cpp                 the rows of the program's flags
   specs/executor_input.schema.json    the parameters of the executor input
-  docs/reference.md                   every input and output, of the schemas too
+  docs/reference.md                   every input and output, also from the schemas
 
-Without arguments, the files of this repository. --check only names those that are not current. --image writes the files for pipelines into FOLDER, with
-that image in them; --base-image is the image that calls of the Python component train in unless they name another. Needs nothing but Python.
+Without arguments, the files of this repository. --check only lists outdated files. --image writes the files for pipelines into FOLDER, with that image in
+them; --base-image is the default image in which calls of the Python component train. Needs only Python.
 """
 import json
 import pathlib

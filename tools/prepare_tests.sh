@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs what the tests need: Debian's packages and the Python environments of the end-to-end tests.
+# Installs what the tests need: Debian packages and the Python environments of the end-to-end tests.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

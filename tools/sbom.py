@@ -1,13 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is in a release file of trainstep: sbom.py BUILD ARCH [SYSROOT], an SPDX 2.3 document in JSON on standard output.
+"""The SBOM of a release file of trainstep: sbom.py BUILD ARCH [SYSROOT] prints an SPDX 2.3 document in JSON on standard output.
 
-BUILD is the folder of a release preset, ARCH Debian's name of the architecture, SYSROOT what tools/sysroot.sh has unpacked for it. Which libraries are
-linked is read from the linker's map, whose headers are compiled in from ninja's record of dependencies; dpkg knows the packages of these files (those of
-another architecture have the same names here), the sysroot's list their versions. libcurl and RE2 come from Debian's source packages, their folders say
-which versions (tools/from_source.sh). The image's certificates are Debian's package. Packages that are older than this machine's are named on standard
-error.
-The document's date is SOURCE_DATE_EPOCH, else the program's.
+BUILD is the folder of a release preset, ARCH Debian's name of the architecture, SYSROOT the folder that tools/sysroot.sh has created for it. The linker's
+map lists the linked libraries, ninja's dependencies the libraries whose headers are compiled in; dpkg knows the packages of these files (those of another
+architecture have the same names here), the sysroot's list their versions. libcurl and RE2 come from Debian's source packages; their folders contain the
+versions (tools/from_source.sh). The image's certificates are Debian's package. Packages that are older than this machine's are listed on standard error.
+The document's date is SOURCE_DATE_EPOCH, or else the program's.
 """
 import datetime
 import functools

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A picture of a report: screenshot.py REPORT WIDTH light|dark PICTURE.
+"""Takes a picture of a report: screenshot.py REPORT WIDTH light|dark PICTURE.
 
-The report stands in a frame of that many pixels, as Kubeflow Pipelines shows it. A page that is wider than its frame is an error. Needs chromium and pngquant.
+The report is shown in a frame of that many pixels, as in Kubeflow Pipelines. A page that is wider than its frame is an error. Needs chromium and pngquant.
 """
 import html
 import pathlib

@@ -1,5 +1,5 @@
 #!/bin/bash
-# tools/screenshots.sh: makes the pictures in docs/pictures anew, of reports of real runs in a headless Chromium; look at them before they are committed.
+# tools/screenshots.sh: regenerates the pictures in docs/pictures from reports of real runs, in a headless Chromium; check them before committing.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The simulators (tests/sim), built to be fast: tools/sim.sh [--first SEED] [--seeds N] | --seed SEED | --kills | --cancels
-#                                               tools/sim.sh --data [--first SEED] [--seeds N] | --data --seed SEED
+# Runs the simulators (tests/sim), built with optimisation: tools/sim.sh [--first SEED] [--seeds N] | --seed SEED | --kills | --cancels
+#                                                           tools/sim.sh --data [--first SEED] [--seeds N] | --data --seed SEED
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""clang-tidy over the dev build's sources, the changed ones only.
+"""Runs clang-tidy on the changed sources of the dev build.
 
-A source's key is the hash of the rules, its compile command, its own text and that of every header of ours it includes, directly or not.
-Keys of clean runs lie under build/lint/.
+A source's key is the hash of the rules, its compile command, its own text and that of every header of ours that it includes, directly or not.
+The keys of clean runs are stored in build/lint/.
 """
 import concurrent.futures
 import hashlib

@@ -1,5 +1,5 @@
 #!/bin/bash
-# tools/venv.sh NAME…: makes build/venv/NAME with exactly what samples/requirements/NAME.txt lists; no work when it is current.
+# tools/venv.sh NAME…: creates build/venv/NAME with exactly the packages that samples/requirements/NAME.txt lists; does nothing if it is up to date.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
