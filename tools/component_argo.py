@@ -94,7 +94,7 @@ def template(interface: dict, image: str, kind: str) -> str:
         "      - /inputs/",
         *(line for field in inputs for line in argument(field)),
         *(line for field in outputs for line in (f"      - --{flag_name(field)}", f"      - {place(field)}")),
-        # A host name ends after 63 characters, a pod's name need not; the node's id tells it from others that begin alike.
+        # A host name has at most 63 characters, a pod's name may be longer; the node's id distinguishes it from others with the same beginning.
         "      env:",
         "      - {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}",
         """      - {name: WORKFLOW_NODE_ID, valueFrom: {fieldRef: {fieldPath: "metadata.annotations['workflows.argoproj.io/node-id']"}}}""",

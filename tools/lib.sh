@@ -1,8 +1,8 @@
 # Sourced by the tools: packages, Python environments, builds, and short messages with the time that each took.
 # SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
-# What the caller's surroundings may hold and no tool may see: a git hook's repository, other people's Python modules, translated messages, a place for
-# pip's packages. And what they may lack: where Debian has its administrators' programs.
+# Settings of the caller that must not affect the tools: a git hook's repository, other Python modules, translated messages, a folder for pip's packages.
+# And settings that may be missing: the folders of Debian's system programs.
 unset CDPATH GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_PREFIX PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX
 export LC_ALL=C.UTF-8 PATH=$PATH:/usr/bin:/bin:/usr/sbin:/sbin PIP_USER=no
 umask 022
@@ -10,9 +10,9 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 mkdir -p build/log
 export HOME=${HOME:-~}
-[[ -w $HOME ]] || { mkdir -p build/home && HOME=$root/build/home; }  # a container's user has none
+[[ -w $HOME ]] || { mkdir -p build/home && HOME=$root/build/home; }  # a container's user may have none
 system_python=/usr/bin/python3  # the distribution's: its PyTorch and MPI are Debian packages
-# What is expensive to make and the same for every clone; it may be removed at any time.
+# What is expensive to build and the same for every clone; it may be removed at any time.
 cache=${TRAINSTEP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/trainstep}
 mkdir -p "$cache"
 export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache} CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=1
@@ -33,15 +33,15 @@ die() {
   exit 1
 }
 
-# room GIB PLACE: there is so much space left; a full disk in the middle of a build speaks of anything but the disk.
+# room GIB PLACE: fails unless that much space is left; a disk that fills up during a build causes misleading errors.
 room() {
   local free
   free=$(($(df --output=avail -B1M "$2" | tail -n 1) / 1024))
   ((free >= $1)) || die "$2 has $free GiB left, $1 GiB are needed: remove other builds, or $cache, which is made again"
 }
 
-# step TEXT COMMAND…: runs it quietly and says how long it took; when it fails, shows the end of its output. A function ends with its first command that
-# fails, which in a condition it would not; what it sets does not come back.
+# step TEXT COMMAND…: runs it quietly and prints how long it took; if it fails, prints the end of its output. A function ends at its first command that
+# fails, which it would not in a condition; variables that it sets are lost.
 step() {
   local text=$1 log=build/log/${1//[^[:alnum:]]/_}.log begin=$EPOCHREALTIME code
   shift
@@ -73,7 +73,7 @@ as_root() {
   fi
 }
 
-# need PACKAGE…: installs what is missing of Debian's packages.
+# need PACKAGE…: installs the Debian packages that are missing.
 need() {
   local package installed missing=()
   { command -v dpkg-query && command -v apt-get; } >/dev/null || die "this is no Debian, install yourself what its packages hold: $*"
@@ -91,7 +91,7 @@ install_packages() {
   as_root "${apt[@]}" install -y --no-install-recommends "$@"
 }
 
-# Debian's archives as this machine reaches them, as lines of a sources.list. Images of containers come without apt's lists, which say what is whose.
+# Debian's archives as this machine reaches them, as lines of a sources.list. Container images have no apt lists, which name each package's archive.
 debian_sources() {
   local lines
   lines=$(known_sources "$@")
@@ -105,7 +105,7 @@ known_sources() {
     'Created-By: Packages' 'Origin: Debian' | sort -u
 }
 
-# venv NAME…: build/venv/NAME with exactly what samples/requirements/NAME.txt lists; made once for each content of that file.
+# venv NAME…: build/venv/NAME with exactly what samples/requirements/NAME.txt lists; created once for each content of that file.
 venv() {
   local name list stamp
   for name; do
@@ -126,7 +126,7 @@ make_uv() {
 
 make_venv() (
   local uv=build/venv/uv/bin/uv options=() index certificates
-  # uv does not read pip's settings: a machine with its own index or authority says so there, or in its environment.
+  # uv does not read pip's settings: a machine with its own index or certificate authority configures them there, or in its environment.
   index=${PIP_INDEX_URL:-$(pip_setting index-url)}
   [[ -z $index ]] || export UV_DEFAULT_INDEX=${UV_DEFAULT_INDEX:-$index}
   certificates=${PIP_CERT:-$(pip_setting cert)}
@@ -135,7 +135,7 @@ make_venv() (
   [[ $(head -n 1 "$2") != "# system-site-packages" ]] || options+=(--system-site-packages)
   rm -rf "build/venv/$1"
   $uv venv -q --python $system_python "${options[@]}" "build/venv/$1"
-  # The lists are complete: nothing else is resolved or taken in.
+  # The lists are complete: nothing else is resolved or installed.
   $uv pip install --no-deps --python "build/venv/$1/bin/python" -r "$2"
   touch "build/venv/$1/$3"
 )
@@ -154,7 +154,7 @@ build() {
   step "building $1" ninja -C "build/$1" "${@:2}"
 }
 
-# Debian's packages that a sample of this kind runs on.
+# The Debian packages that this sample needs.
 sample_packages() {
   case $1 in
     job | tf) ;;

@@ -18,7 +18,7 @@ TOOLS = pathlib.Path(__file__).resolve().parent
 
 
 def text_of(name, info, arch, sysroot):
-    """The file that has it."""
+    """The file that contains it."""
     build = TOOLS / f"build_{name}.sh"
     if "arch=source" in info and build.is_file():
         where = subprocess.run([build, "--where", arch], check=True, capture_output=True, text=True).stdout.strip()

@@ -25,7 +25,7 @@ import component_reference  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 STAND_INS = str.maketrans({"→": "->", "…": "...", "–": "-", "’": "'", "“": '"', "”": '"', "×": "x", "≥": ">=", "≤": "<="})
-TYPES = {  # what the program accepts of an input, by its shape
+TYPES = {  # what the program accepts for an input, by its type
     "path": ["string", "null"],
     "text": ["string", "number", "boolean", "null"],
     "object": ["object", "string", "null"],
@@ -45,7 +45,7 @@ def row(field: dict) -> str:
 
 
 def flags(text: str, interface: dict) -> str:
-    """fields.cpp with its two tables made anew."""
+    """fields.cpp with its two tables regenerated."""
     for function, fields in (("input_fields", interface["inputs"]), ("output_fields", interface["outputs"])):
         rows = "".join(row(field) for field in fields)
         table = re.compile(rf"({function}\(\) \{{\n.*?fields\{{\n)(.*?)(  \}};\n)", re.DOTALL)
@@ -55,7 +55,7 @@ def flags(text: str, interface: dict) -> str:
 
 
 def schema(text: str, interface: dict) -> str:
-    """executor_input.schema.json with its parameters made anew."""
+    """executor_input.schema.json with its parameters regenerated."""
     rows = []
     for field in interface["inputs"]:
         member = {"type": TYPES[field["shape"]], "description": field["help"]}
@@ -69,7 +69,7 @@ def schema(text: str, interface: dict) -> str:
 
 
 def in_ascii(text: str) -> str:
-    """KFP keeps what stands in a component in its database, whose character set may have no more. UnicodeEncodeError: a character without a stand-in."""
+    """KFP stores a component's texts in its database, whose character set may be ASCII only. UnicodeEncodeError: a character without a replacement."""
     return text.translate(STAND_INS).encode("ascii").decode("ascii")
 
 

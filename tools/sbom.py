@@ -20,7 +20,7 @@ import sys
 import urllib.parse
 
 CERTIFICATES = "ca-certificates"
-# The kernel's and the C library's: declarations only, other ones for each architecture. That the C library is in the program, its archive tells.
+# The kernel's and the C library's: declarations only, different for each architecture. The C library itself is found by its static library.
 DECLARATIONS = re.compile(r"/include/(\w+-linux-gnu/)?(asm|asm-generic|bits|gnu|linux|sys)/")
 C_LIBRARY = re.compile(r"libc6-dev\b")
 
@@ -31,15 +31,15 @@ def run(*command):
 
 
 def linked_files(build):
-    """The archives whose members the linker has taken, and the start files."""
+    """The static libraries whose members were linked, and the start files."""
     text = (build / "trainstep.map").read_text(encoding="utf-8", errors="replace")
     return {pathlib.Path(os.path.realpath(path)) for path in re.findall(r"^(/\S+\.a)\(", text, re.M) + re.findall(r"^LOAD (/\S+/crt\w*\.o)$", text, re.M)}
 
 
 def included_files(build):
-    """The headers of others that were compiled: they may have code in them."""
+    """The third-party headers that were compiled: they may contain code."""
     text = run("ninja", "-C", str(build), "-t", "deps")
-    paths = {os.path.realpath(build / path) for path in set(re.findall(r"^    (\S+)$", text, re.M))}  # ccache makes those below the repository relative
+    paths = {os.path.realpath(build / path) for path in set(re.findall(r"^    (\S+)$", text, re.M))}  # ccache makes paths in the repository relative
     return {pathlib.Path(path) for path in paths if "/usr/" in path and not DECLARATIONS.search(path)}
 
 
@@ -66,7 +66,7 @@ class Debian:
 
     @staticmethod
     def owners(files):
-        """(package, foreign) of each (path, foreign). dpkg refuses a path of no package: nothing may be left out."""
+        """(package, foreign) of each (path, foreign). dpkg fails for a path that belongs to no package: nothing may be left out."""
         lines = run("dpkg", "-S", *sorted({path for path, _ in files})).splitlines()
         packages = {path: owner.partition(":")[0] for owner, path in (line.split(": ", 1) for line in lines)}
         return {(packages[path], foreign) for path, foreign in files}

@@ -7,7 +7,7 @@ read -ra packages <<<"$(sample_packages pytorch)"
 need "${build_packages[@]}" "${source_packages[@]}" "${python_packages[@]}" "${packages[@]}" chromium pngquant fonts-dejavu-core
 venv pytorch
 build release trainstep
-here=/tmp/digits  # stands in the reports
+here=/tmp/digits  # shown in the reports
 mkdir "$here"
 trap 'rm -rf "$here"' EXIT
 

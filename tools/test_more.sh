@@ -4,7 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need "${build_packages[@]}" "${source_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}" "${lint_packages[@]}" mmdebstrap qemu-user g++-aarch64-linux-gnu g++-powerpc64le-linux-gnu
-# run_tests PRESET: they run under this machine's `setarch -R`, as TSan knows no randomised addresses of recent kernels.
+# run_tests PRESET: runs them under this machine's `setarch -R`, as TSan does not support the randomised addresses of recent kernels.
 run_tests() { setarch -R ctest --preset "$1" -j "$(nproc)" --no-tests=error; }
 
 step "finding planted bugs" tests/mutants/run

@@ -19,7 +19,7 @@ TIDY = "clang-tidy-19"
 
 
 def own_headers(source, known):
-    """All our files that `source` includes, itself among them; `known` remembers each file's own list."""
+    """All files of the repository that `source` includes, and itself; `known` caches each file's own list."""
     found, todo = set(), [source]
     while todo:
         path = todo.pop()
@@ -42,7 +42,7 @@ def key(entry, known):
 
 
 def tidy(entry):
-    """(file, what clang-tidy said; empty when clean)."""
+    """(file, clang-tidy's output; empty if clean)."""
     run = subprocess.run([TIDY, "--quiet", "-p", ROOT / "build/dev", entry["file"]], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     said = re.sub(r"^\d+ warnings? generated\.\n", "", run.stdout + run.stderr, flags=re.MULTILINE)
     return entry, (said.strip() or "clang-tidy failed") if run.returncode else ""
