@@ -93,7 +93,7 @@ std::optional<double> metric_value(const Json& json) {
 }
 
 Result<std::vector<Metric>> read_metrics(std::string_view text, std::string_view what) {
-  ASSIGN(const auto json, read_doubles(with_quoted_words(text), what));
+  ASSIGN(const auto json, read_answer(with_quoted_words(text), what));
   if (!json.is_object()) return input_error(fmt::format("{}: expected a JSON object of names and numbers, got {}", what, type_name(json)));
   switch (shape_of(json)) {
     case Shape::list:
@@ -111,7 +111,7 @@ Result<std::vector<Metric>> read_metrics(std::string_view text, std::string_view
 
 Json members_besides_metrics(std::string_view text) {
   auto members = Json::object();
-  const auto json = read_doubles(with_quoted_words(text), "metrics");
+  const auto json = read_answer(with_quoted_words(text), "metrics");
   if (!json || !json->is_object() || shape_of(*json) != Shape::plain) return members;
   for (const auto& [name, value] : json->items())
     if (const auto* written = value.get_ptr<const std::string*>();

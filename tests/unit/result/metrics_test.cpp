@@ -232,6 +232,8 @@ TEST_CASE("the metrics that a program wrote are read in every shape") {
       {R"({"accuracy": "0.93", "loss": " -1e-3\n", "f1": "nan", "share": "93%", "date": "2026-01-02", "empty": ""})",
        "accuracy=0.93 loss=-0.001 f1=nan"},
       {R"({"metrics": [{"name": "acc", "numberValue": "0.9"}]})", "acc=0.9"},
+      {R"({"loss": 123456789012345678901234567890, "steps": 18446744073709551617, "ids": [-100000000000000000000001]})",
+       "loss=1.23457e+29 steps=1.84467e+19"},
       {R"({"artifacts": {"metrics": {"artifacts": [{"metadata": {"accuracy": 0.93, "framework": "x"}}]}, "model": {"artifacts": []}}})",
        "accuracy=0.93"},
       {R"({"metadata": {"accuracy": 0.93}})", "accuracy=0.93"},
