@@ -16,6 +16,7 @@
 #include "agent/turn.h"
 #include "base/deadline.h"
 #include "staging/staging.h"
+#include "tensorboard/event_files.h"
 
 namespace trainstep::agent {
 namespace {
@@ -132,7 +133,7 @@ class Story {
     if (m_primary && delivers()) TRY(probe(m_loop, *m_stores, m_task, m_with.tell));
     if (m_primary) TRY(open_claims());
     ASSIGN(auto before, prepare_outputs(m_task, m_pending));
-    m_began = m_loop.now();
+    m_began = {.wall = m_loop.now()};
     TRY(fetch(report));
     if (m_with.run_program && !m_checkpoints.path.empty()) TRY(restore());
     return std::optional(std::move(before));
@@ -204,7 +205,7 @@ class Story {
     auto outputs = read_outputs(m_task, before);
     if (!outputs) return programs_fault(report, outputs.error());
     report.outputs = std::move(*outputs);
-    for (const auto& line : read_logs(m_task, before, m_began, report.outputs)) m_with.tell(line);
+    for (const auto& line : read_logs(m_task, before, m_began.earliest({.wall = m_loop.now()}), report.outputs)) m_with.tell(line);
     Deadline limit(m_loop);
     limit.set(m_task.finishing_limit);
     m_hurry = m_loop.after(m_task.finishing_limit, [this] { m_stores->hurry(); });
@@ -321,7 +322,7 @@ class Story {
   const std::string& m_scratch;
   const Context& m_with;
   RunningLoop& m_loop;
-  Time m_began;  // when the outputs were read before the program started
+  tensorboard::Start m_began;  // when the outputs were read before the program started
   bool m_trained = false;
   std::optional<Trees> m_at_end;
   Fd m_in_use;  // marks the inputs as in use

@@ -154,8 +154,11 @@ bool ClusterBackend::look_at_pods(const std::vector<Json>& items, const std::str
   for (const auto& item : items) {
     there.insert(uid_of(item));
     m_missing.erase(uid_of(item));
-    look_at_pod(item);
   }
+  // Lists are by name. The log of a pod that is not the newest is read if it is seen before that: the training may have finished in a failed one.
+  for (const bool failed : {true, false})
+    for (const auto& item : items)
+      if ((text(at(&item, "status"), "phase") == "Failed") == failed) look_at_pod(item);
   std::vector<std::string> gone;
   for (const auto& [uid, member] : m_pods) {
     if (there.contains(uid)) continue;

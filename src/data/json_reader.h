@@ -35,11 +35,11 @@ enum class BeyondNumbers {
 // `text` must have passed check_text.
 JsonReading read_json(std::string_view text, std::string_view what, const ReadLimits& limits, BeyondNumbers beyond = BeyondNumbers::refused);
 
-// parse_json for the output of programs that only have doubles, or integers of any length, such as Go and Python.
+// parse_json for the output of programs that only have doubles, such as Go's.
 Result<Json> read_doubles(std::string_view text, std::string_view what, const ReadLimits& limits = {});
 
-// parse_json for server responses: the user cannot change how a number is written there, and a number that we do not need must not invalidate the
-// rest.
+// parse_json for server responses, and for what a program has written at its end: how a number is written there cannot be changed any more, and one
+// that a double cannot hold exactly must not invalidate the rest.
 Result<Json> read_answer(std::string_view text, std::string_view what, const ReadLimits& limits = {});
 
 // Where a JSON parser stopped.

@@ -81,7 +81,7 @@ Result<Json> parse_python_json(std::string_view text, std::string_view what, con
   return with_words(text, what, limits, parse_json);
 }
 
-Result<Json> parse_returned_json(std::string_view text, std::string_view what) { return with_words(text, what, {}, read_doubles); }
+Result<Json> parse_returned_json(std::string_view text, std::string_view what) { return with_words(text, what, {}, read_answer); }
 
 std::string to_python_text(const Json& json) {
   if (all_finite(json)) return to_text(json);

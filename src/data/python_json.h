@@ -12,7 +12,7 @@ namespace trainstep {
 // Like parse_json, and accepts these three words as values.
 Result<Json> parse_python_json(std::string_view text, std::string_view what, const ReadLimits& limits = {});
 
-// The same for a program's return value: an integer beyond 64 bits whose digits a double keeps becomes that double (10**20).
+// The same for a program's return value: an integer beyond 64 bits becomes the nearest double.
 Result<Json> parse_returned_json(std::string_view text, std::string_view what);
 
 // One line, like to_text(), which Python's json.loads reads back as the same numbers.

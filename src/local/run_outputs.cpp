@@ -9,7 +9,6 @@
 
 #include "data/output_links.h"
 #include "process/held_files.h"
-#include "tensorboard/event_files.h"
 
 namespace trainstep::local {
 namespace {
@@ -40,7 +39,7 @@ Result<void> RunOutputs::open(Place& place) {
 void RunOutputs::begin_attempt() {
   remove_stale_values(m_plan, m_place, m_before);
   m_before_attempt = look();
-  m_attempt_began = wall_clock();
+  m_attempt_began = {};
   m_at_end.reset();
   m_left_running.clear();
   m_torn.clear();
@@ -105,7 +104,7 @@ Result<void> RunOutputs::settle_unbound(const run::OutputFound& output) {
 }
 
 void RunOutputs::read_logs(run::OutputFound& output, const std::string& folder) {
-  auto logs = tensorboard::read_event_files(folder, tensorboard::written_since(m_before_attempt.at(output.name), m_attempt_began));
+  auto logs = tensorboard::read_event_files(folder, tensorboard::written_since(m_before_attempt.at(output.name), m_attempt_began.earliest({})));
   output.curves = std::move(logs.curves);
   for (const auto& line : logs.told) m_told_of_logs.push_back(fmt::format("{}: {}", output.name, line));
 }

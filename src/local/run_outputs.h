@@ -17,6 +17,7 @@
 #include "plan/plan.h"
 #include "process/descendants.h"
 #include "run/backend.h"
+#include "tensorboard/event_files.h"
 
 namespace trainstep::local {
 
@@ -72,7 +73,7 @@ class RunOutputs {
   std::map<std::string, PathSnapshot> m_to_commit;  // of the pending outputs, those that this run has written, as collected
   PathSnapshots m_before;                           // of the run
   PathSnapshots m_before_attempt;                   // before the latest attempt
-  Time m_attempt_began;
+  tensorboard::Start m_attempt_began;
   std::optional<PathSnapshots> m_at_end;  // when the primary's first process succeeded
   std::vector<std::string> m_told_of_logs;
   std::string m_left_running;  // by the primary then, for messages; empty: nothing

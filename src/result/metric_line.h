@@ -14,6 +14,7 @@ namespace trainstep::result {
 struct MetricLine {
   struct Place {
     std::size_t begin = 0, end = 0;
+    std::string_view label{};  // what stands before it: "Best" in "Best: loss=0.2"
   };
   std::vector<Metric> metrics;  // without epoch and step
   std::vector<Place> pairs;     // the positions in the text of the first metrics, those given as name=value

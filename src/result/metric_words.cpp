@@ -53,6 +53,7 @@ constexpr auto settings = words("base", "bits", "budget", "coef", "coeff", "coef
                                 "thr", "thresh", "threshold", "time", "tol", "tolerance", "type", "update", "version", "warmup", "weight", "weights");
 constexpr auto data = words("dev", "eval", "evaluation", "test", "testing", "train", "training", "val", "valid", "validate", "validation");
 constexpr auto outcomes = words("average", "avg", "best", "final", "max", "mean", "overall", "running", "total");
+constexpr auto references = words("best", "highest", "lowest", "old", "prev", "previous");
 constexpr auto steps = words("batch", "global_step", "iter", "iteration", "iterations", "iters", "step", "steps");
 constexpr auto of_errors = words("absolute", "percentage", "squared");  // "mean squared error"
 constexpr auto suffixes = words("avg", "average", "mean", "score", "total", "value");
@@ -79,10 +80,9 @@ void for_each_part(std::string_view word, const Call& call) {
   }
 }
 
-template <std::size_t N>
-bool has_part(std::string_view word, const Words<N>& all) {
+bool has_part(std::string_view word, bool (*known)(std::string_view part)) {
   bool found = false;
-  for_each_part(word, [&](std::string_view part, std::string_view) { found = found || all.have(part); });
+  for_each_part(word, [&](std::string_view part, std::string_view) { found = found || known(part); });
   return found;
 }
 
@@ -148,8 +148,13 @@ bool may_end_name(std::string_view word) {
 
 bool names_data(std::string_view word) { return data.have(word); }
 
-bool holds_data(std::string_view word) { return has_part(word, data); }
-bool holds_outcome(std::string_view word) { return has_part(word, outcomes); }
+bool holds_data(std::string_view word) { return has_part(word, names_data); }
+bool holds_outcome(std::string_view word) {
+  return has_part(word, [](std::string_view part) { return outcomes.have(part); });
+}
+bool holds_reference(std::string_view word) {
+  return has_part(word, [](std::string_view part) { return references.have(part); });
+}
 bool names_setting(std::string_view word) { return settings.have(word); }
 bool names_step(std::string_view word) { return steps.have(word); }
 

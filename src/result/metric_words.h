@@ -28,6 +28,8 @@ bool names_data(std::string_view word);
 bool holds_data(std::string_view word);
 // best, average, …: the following value is a result. Also true if only a part of the word says so.
 bool holds_outcome(std::string_view word);
+// "best", "previous": the value is not the current one.
+bool holds_reference(std::string_view word);
 // target, minimum, …: the following value is a setting, not a result.
 bool names_setting(std::string_view word);
 // iteration, step, batch, …

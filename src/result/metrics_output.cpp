@@ -4,16 +4,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <array>
 #include <optional>
+#include <string>
 
+#include "base/text.h"
 #include "data/json_reader.h"
+#include "result/metric_text.h"
 #include "result/metrics.h"
 
 namespace trainstep::result {
 namespace {
 
 bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '-'; }
+
+constexpr std::array<std::string_view, 3> words{"NaN", "Infinity", "-Infinity"};
 
 // Quotes NaN, Infinity and -Infinity, which json.dumps writes but JSON does not allow.
 std::string with_quoted_words(std::string_view text) {
@@ -25,7 +30,7 @@ std::string with_quoted_words(std::string_view text) {
     if (in_string && c == '\\' && at + 1 < text.size()) result += text[at++];
     const bool starts_word = !in_string && is_word(c) && (at == 0 || !is_word(text[at - 1]));
     std::string_view found;
-    for (const std::string_view word : {"NaN", "Infinity", "-Infinity"})
+    for (const auto word : words)
       if (starts_word && text.substr(at).starts_with(word)) found = word;
     if (found.empty()) {
       result += text[at];
@@ -37,18 +42,10 @@ std::string with_quoted_words(std::string_view text) {
   return result;
 }
 
-std::optional<double> number(const Json& json) {
-  if (json.is_number()) return json.get<double>();
-  if (json == "NaN") return std::numeric_limits<double>::quiet_NaN();
-  if (json == "Infinity") return std::numeric_limits<double>::infinity();
-  if (json == "-Infinity") return -std::numeric_limits<double>::infinity();
-  return std::nullopt;
-}
-
 void add_members(const Json& object, std::vector<Metric>& metrics) {
   if (!object.is_object()) return;
   for (const auto& [name, value] : object.items())
-    if (const auto read = number(value)) metrics.push_back({name, *read, false});
+    if (const auto read = metric_value(value)) metrics.push_back({name, *read, false});
 }
 
 Result<std::vector<Metric>> read_v1(const Json& entries, std::string_view what) {
@@ -58,7 +55,7 @@ Result<std::vector<Metric>> read_v1(const Json& entries, std::string_view what) 
     const auto* name = find(entry, "name");
     if (name == nullptr || !name->is_string()) return input_error(where + " has no name");
     const auto* value = find(entry, "numberValue");
-    const auto read = value == nullptr ? std::nullopt : number(*value);
+    const auto read = value == nullptr ? std::nullopt : metric_value(*value);
     if (!read) return input_error(fmt::format("{} ({}): numberValue is not a number", where, name->get<std::string>()));
     const auto* format = find(entry, "format");
     metrics.push_back({name->get<std::string>(), *read, format != nullptr && *format == "PERCENTAGE"});
@@ -87,8 +84,16 @@ std::vector<Metric> read_v2(const Json& outputs) {
 
 }  // namespace
 
+std::optional<double> metric_value(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  if (!json.is_string()) return std::nullopt;
+  auto text = trim(json.get_ref<const std::string&>());
+  const auto value = take_number(text);
+  return text.empty() ? value : std::nullopt;
+}
+
 Result<std::vector<Metric>> read_metrics(std::string_view text, std::string_view what) {
-  ASSIGN(const auto json, read_doubles(with_quoted_words(text), what));
+  ASSIGN(const auto json, read_answer(with_quoted_words(text), what));
   if (!json.is_object()) return input_error(fmt::format("{}: expected a JSON object of names and numbers, got {}", what, type_name(json)));
   switch (shape_of(json)) {
     case Shape::list:
@@ -106,10 +111,12 @@ Result<std::vector<Metric>> read_metrics(std::string_view text, std::string_view
 
 Json members_besides_metrics(std::string_view text) {
   auto members = Json::object();
-  const auto json = read_doubles(with_quoted_words(text), "metrics");
+  const auto json = read_answer(with_quoted_words(text), "metrics");
   if (!json || !json->is_object() || shape_of(*json) != Shape::plain) return members;
   for (const auto& [name, value] : json->items())
-    if (!value.is_null() && !number(value)) members[name] = value;
+    if (const auto* written = value.get_ptr<const std::string*>();
+        written != nullptr ? !std::ranges::count(words, *written) : !value.is_null() && !value.is_number())
+      members[name] = value;
   return members;
 }
 

@@ -2,6 +2,7 @@
 #include "result/worded_metrics.h"
 
 #include <array>
+#include <bitset>
 #include <cmath>
 #include <string>
 
@@ -51,16 +52,27 @@ bool belongs_to_sentence(std::string_view word) {
 
 struct Value {
   Metric metric;
+  MetricLine::Place place;
   MetricKind kind = MetricKind::none;
   bool sure = false;   // a metric even without others nearby
   bool whole = false;  // 3, not 3.0
 };
+
+// Puts the words before the name.
+void prepend(std::string_view words, std::string& name) {
+  if (words.empty() || words.size() + name.size() >= longest_name) return;
+  name.insert(0, 1, '_').insert(0, words);
+  std::ranges::replace_if(name, is_blank, '_');
+}
+
+bool is_other(double value, double than) { return value != than && !(std::isnan(value) && std::isnan(than)); }
 
 class Reader {
  public:
   Reader(std::string_view text, MetricLine& line) : m_text(text), m_line(line) {}
   bool read();
   void walk();
+  void tell_apart();
 
  private:
   void read_word();
@@ -74,6 +86,7 @@ class Reader {
   bool count(std::string_view& rest);
   bool value(std::string_view& rest);
   bool take(std::string name, MetricKind kind, double number, bool whole, std::string_view data);
+  [[nodiscard]] std::string_view label() const;
   [[nodiscard]] bool begins_number() const;
   void skip_token();
 
@@ -84,10 +97,11 @@ class Reader {
   std::size_t m_gap_from = 0;  // start of the gap
   Phrase m_phrase;
   Gap m_gap = Gap::none;
-  std::string_view m_data;  // "Test" in "Test set: …"
-  bool m_unsaid = false;    // m_data does not apply to name=value: "INFO train: loss=0.5" names a logger, "Train Epoch: 1 … loss=0.5" the epoch
-  bool m_level = false;     // the previous word is a log level
-  bool m_counted = false;   // a number precedes the phrase: "8 train, 8 val images"
+  std::string_view m_label;  // the last words that have no value: "Best" in "Best: loss=0.2 acc=0.9"
+  std::string_view m_data;   // "Test" in "Test set: …"
+  bool m_unsaid = false;     // m_data does not apply to name=value: "INFO train: loss=0.5" names a logger, "Train Epoch: 1 … loss=0.5" the epoch
+  bool m_level = false;      // the previous word is a log level
+  bool m_counted = false;    // a number precedes the phrase: "8 train, 8 val images"
   std::optional<double> m_step;
   bool m_placed = false;  // the line tells the position in the training
   std::vector<Value> m_values;
@@ -138,9 +152,22 @@ void Reader::read_word() {
 // Ends a phrase that has no value.
 void Reader::end_phrase() {
   if (names_data(m_phrase.first())) take_data(m_phrase.first(), m_level && m_phrase.count() == 1 && m_gap == Gap::colon);
+  m_label = label();
   m_phrase.clear();
   m_gap = Gap::none;
   m_level = m_counted = false;
+}
+
+// The words of the phrase as they stand in the line, of a sentence or a count only "best" and the like; without a phrase the last label.
+std::string_view Reader::label() const {
+  if (m_phrase.count() == 0) return m_label;
+  auto words = m_phrase.last();
+  if (words.empty() || same_ignoring_case(words, "epoch") || names_step(words) || m_phrase.any(belongs_to_sentence)) {
+    if (!m_phrase.any([&](std::string_view word) { return holds_reference(words = word); })) words = {};
+  } else {
+    words = {m_phrase.first().data(), words.data() + words.size()};
+  }
+  return words.find_first_of("./'@") == std::string_view::npos ? words : std::string_view();
 }
 
 void Reader::take_data(std::string_view word, bool unsaid) {
@@ -164,6 +191,7 @@ bool Reader::count(std::string_view& rest) {
   if (!epoch && !m_step) m_step = number;
   m_placed = true;
   if (names_data(m_phrase.first())) take_data(m_phrase.first(), true);
+  if (m_phrase.any(holds_reference)) m_label = label();  // "Best epoch: 3, loss=0.2"
   if (rest.starts_with('/')) {
     rest.remove_prefix(1);
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
@@ -221,9 +249,13 @@ bool Reader::take(std::string name, MetricKind kind, double number, bool whole, 
   const bool titled = m_gap == Gap::colon && !whole && is_upper(m_phrase.first().front());
   const bool known = of_data || !m_data.empty() || titled || (m_gap == Gap::cell && !whole) || m_gap == Gap::aligned || m_phrase.any(holds_outcome);
   if (!of_data && kind != MetricKind::rate) data = m_data;
-  if (!data.empty() && (!of_data || !holds_data(name))) name = std::string(data) + "_" + name;
+  if (kind != MetricKind::rate && holds_reference(m_label) && !holds_reference(name))
+    prepend(m_label, name);
+  else if (!data.empty() && (!of_data || !holds_data(name)))
+    prepend(data, name);
   if (m_values.size() < most_values)
-    m_values.push_back({{std::move(name), number, false}, kind, kind == MetricKind::result || (kind == MetricKind::usual && known), whole});
+    m_values.push_back(
+        {{std::move(name), number, false}, {m_at, m_at, m_label}, kind, kind == MetricKind::result || (kind == MetricKind::usual && known), whole});
   return true;
 }
 
@@ -247,7 +279,9 @@ void Reader::read_number() {
   }
   rest = m_text.substr(m_at);
   const bool counts = take_number(rest) && rest.starts_with(' ');
+  const auto label = m_label;
   skip_token();
+  m_label = label;  // "best: 0.35" has its value
   m_counted = counts;
 }
 
@@ -266,7 +300,7 @@ bool Reader::qualifies(std::string_view name) const {
 void Reader::read_pair(std::size_t number) {
   constexpr std::array<std::string_view, 5> of_data{"data", "dataset", "images", "set", "split"};
   auto& name = m_line.metrics[number].name;
-  const auto [begin, end] = m_line.pairs[number];
+  const auto begin = m_line.pairs[number].begin, end = m_line.pairs[number].end;
   if (m_gap != Gap::none && m_gap != Gap::blank) end_phrase();
   if (begin < m_at) m_phrase.clear();  // within skipped text
   const auto kind = metric_kind(m_phrase.last(), name);
@@ -282,11 +316,16 @@ void Reader::read_pair(std::size_t number) {
     name = phrase.name(words);
   } else if (kind != MetricKind::none && qualifies(name)) {
     if (first_is_data) take_data(first);
-    name = m_phrase.name(m_phrase.count()) + "_" + name;
+    prepend(m_phrase.name(m_phrase.count()), name);
   }
   if (data.empty() && first_is_data) data = first;
   if (data.empty() && kind != MetricKind::rate && !m_unsaid) data = m_data;
-  if (!data.empty() && !holds_data(name)) name = std::string(data) + "_" + name;
+  const auto before = m_phrase.any(holds_reference) || !holds_reference(m_label) ? label() : m_label;
+  if (kind != MetricKind::rate && holds_reference(before) && !holds_reference(name))
+    prepend(m_label = before, name);
+  else if (!data.empty() && !holds_data(name))
+    prepend(data, name);
+  m_line.pairs[number].label = before;
   m_at = std::max(m_at, m_text.size() - rest.size());
   m_phrase.clear();
   m_gap = Gap::none;
@@ -303,6 +342,7 @@ void Reader::read_sign() {
     return;
   }
   if (c == ',' && m_counted) m_phrase.clear();  // "8 train, 8 val images"
+  if ((cell || c == ';') && m_phrase.count() == 0) m_label = {};
   m_level = m_level && c == ':' && m_phrase.count() == 1;
   m_counted = m_counted && m_phrase.count() > 0;
   const bool first = m_gap == Gap::none || m_gap == Gap::blank;
@@ -316,8 +356,11 @@ void Reader::read_sign() {
     m_gap = Gap::colon;
   else if (c == '=' && first && (rest.starts_with("=  ") || (m_at > 2 && m_text.substr(m_at - 3, 2) == "  ")))
     m_gap = Gap::aligned;
-  else
-    return end_phrase();
+  else {
+    const auto label = m_label;
+    end_phrase();
+    if (c == ')') m_label = label;  // "loss=0.3 (best) acc=0.9"
+  }
   if (m_phrase.count() == 0) m_gap = Gap::none;
 }
 
@@ -341,6 +384,39 @@ void Reader::walk() {
   while (m_next_pair < m_line.pairs.size()) read_pair(m_next_pair++);
 }
 
+// Values of one name are of several things: each is named after its overlap, as in "IoU=0.50 AP=0.6 IoU=0.75 AP=0.4", or after the words before it.
+// If these are the same, nothing tells which value is the current one, and none counts.
+void Reader::tell_apart() {
+  auto& [metrics, pairs, epoch, step, progress, of_epoch] = m_line;
+  if (metrics.size() > most_values || pairs.size() != metrics.size()) return;  // of more the last ones count
+  std::bitset<most_values> several;
+  for (std::size_t i = 0; i < metrics.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (metrics[i].name == metrics[j].name) several.set(i).set(j);
+  bool overlaps = false;
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    if (!several[i]) continue;
+    auto& name = metrics[i].name;
+    const auto overlap = m_text.rfind("IoU=", pairs[i].begin);
+    if (overlap >= pairs[i].begin) {
+      prepend(pairs[i].label, name);
+      continue;
+    }
+    overlaps = true;
+    const auto bound = m_text.substr(overlap + 4);
+    name.append("@").append(bound.substr(0, bound.find_first_not_of("0123456789.:")));
+    while (name.ends_with(':') || name.ends_with('@')) name.pop_back();
+  }
+  if (overlaps) drop_value(m_line, "IoU");
+  for (std::size_t i = 0; i < metrics.size();) {
+    const auto& [name, value, percentage] = metrics[i];
+    if (std::ranges::any_of(metrics, [&](const Metric& other) { return other.name == name && is_other(other.value, value); }))
+      drop_value(m_line, std::string(name));
+    else
+      ++i;
+  }
+}
+
 bool Reader::read() {
   auto& line = m_line;
   walk();
@@ -352,7 +428,7 @@ bool Reader::read() {
   const bool trusted = placed || values(MetricKind::usual, true) > 0 || values(MetricKind::usual, false) > 1;
   const auto before = line.metrics.size();
   for (auto& each : m_values)
-    if (trusted || each.sure) line.metrics.push_back(std::move(each.metric));
+    if (trusted || each.sure) line.metrics.push_back(std::move(each.metric)), line.pairs.push_back(each.place);
   if (line.metrics.empty()) return false;
   if (!line.step) line.step = m_step;
   return line.metrics.size() > before;
@@ -456,7 +532,10 @@ bool may_have_worded(std::string_view line) {
 }
 
 void name_pairs(std::string_view text, MetricLine& line) {
-  if (!line.pairs.empty()) Reader(text, line).walk();
+  if (line.pairs.empty()) return;
+  Reader reader(text, line);
+  reader.walk();
+  reader.tell_apart();
 }
 
 bool read_worded(std::string_view text, MetricLine& line) {
@@ -465,8 +544,11 @@ bool read_worded(std::string_view text, MetricLine& line) {
   MetricLine found = line;
   if (!found.epoch) found.epoch = place.epoch;
   if (!found.step) found.step = place.step;
-  const bool any = Reader(text, found).read();
-  if (!found.metrics.empty()) line = std::move(found);
+  Reader reader(text, found);
+  const bool any = reader.read();
+  if (found.metrics.empty()) return any;
+  reader.tell_apart();
+  line = std::move(found);
   return any;
 }
 

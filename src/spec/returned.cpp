@@ -58,8 +58,9 @@ bool is_optional(const Output& output) { return output.type != Type::artifact &&
 
 Result<Json> typed_value(const Output& output, const Json& raw) {
   const bool structure = output.type == Type::list || output.type == Type::object;
-  if (structure && raw.is_string())
-    if (auto read = parse_returned_json(raw.get_ref<const std::string&>(), output.name)) return fit(*read, output.type, output.name);
+  if ((structure || output.type == Type::number) && raw.is_string())
+    if (auto read = parse_returned_json(raw.get_ref<const std::string&>(), output.name); read && (structure || read->is_number()))
+      return fit(*read, output.type, output.name);
   return fit(raw, output.type, output.name);
 }
 

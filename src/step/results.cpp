@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "data/python_json.h"
+#include "result/metrics_output.h"
 #include "spec/named_place.h"
 #include "spec/returned.h"
 #include "step/given.h"
@@ -30,7 +31,7 @@ void put(std::vector<result::Metric>& metrics, result::Metric metric) {
 void put_written(std::vector<result::Metric>& metrics, const run::OutputFound& output, const FileReader& read_file) {
   if (output.metadata.is_object())
     for (const auto& [name, value] : output.metadata.items())
-      if (value.is_number()) put(metrics, {.name = name, .value = value.get<double>(), .percentage = false});
+      if (const auto number = result::metric_value(value)) put(metrics, {.name = name, .value = *number, .percentage = false});
   if (!output.artifact)
     if (const auto text = metrics_text(output))
       if (auto read = result::read_metrics(*text, output.name))

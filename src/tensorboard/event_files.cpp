@@ -157,10 +157,13 @@ class Reader {
 
 }  // namespace
 
+Time Start::earliest(const Start& now) const {
+  const auto set_back = std::chrono::floor<Duration>(now.steady - steady) - (now.wall - wall);
+  return wall - std::max(Duration(0), set_back);
+}
+
 Written written_since(const PathSnapshot& before, Time began) {
-  constexpr Duration clock_set_back{500};  // tolerated: shorter than the pause before a restart
-  return {.file = [&before](const std::string& path, const struct stat& found) { return before.wrote(path, found); },
-          .since = began - clock_set_back};
+  return {.file = [&before](const std::string& path, const struct stat& found) { return before.wrote(path, found); }, .since = began};
 }
 
 Logs read_event_files(const fs::path& folder, const Written& written, const Limits& limits) { return Reader(folder, written, limits).read(); }

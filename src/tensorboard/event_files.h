@@ -25,6 +25,14 @@ struct Written {
   std::optional<Time> since{};  // older events are ignored
 };
 
+// When an attempt began, also by a clock that is never set back.
+struct Start {
+  Time wall = wall_clock();
+  std::chrono::steady_clock::time_point steady = std::chrono::steady_clock::now();
+  // By the machine's clock if that was set back by `now`: the attempt has written nothing that is older.
+  [[nodiscard]] Time earliest(const Start& now) const;
+};
+
 // For an attempt that began at `began`, by the clock of its machine, when the folder was as in `before`, which must outlive the result. As with a
 // program's log, only the last attempt counts: what a failed one has logged is not true of any model. Nor do logs count that the program has copied
 // with another model.

@@ -75,8 +75,9 @@ def test_what_an_earlier_run_has_left_does_not_count(run):
     assert run("mkdir $0; echo model > $0/weights") == {}
 
 
-def test_logs_that_a_program_brings_with_it_are_older_and_do_not_count(run):
-    (run.folder / "given").write_bytes(event_file([(1, {"theirs": 1.0})], time.time() - 3600))
+@pytest.mark.parametrize("age", [3600, 0])
+def test_logs_that_a_program_brings_with_it_are_older_and_do_not_count(run, age):
+    (run.folder / "given").write_bytes(event_file([(1, {"theirs": 1.0})], time.time() - age))
     assert run(f"mkdir $0; cp {run.folder}/given $0/tfevents.1; {WRITE} $0/tfevents.2 1 ours 2") == {"ours": 2}
     assert "ignoring 1 values of TensorBoard event files that are older than the training" in run.said
 

@@ -20,6 +20,8 @@ struct Looking {
   Facts facts;
   Json job = {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"metadata", {{"name", plan.job_name}, {"uid", "u"}, {"resourceVersion", "5"}}}};
   Json pod;
+  Json failed_pod;  // behind it in lists
+  std::vector<std::string> order;
   int stale_jobs = 0, stale_pods = 0;  // so many lists are empty, although the object is there
   int absences = 0;                    // so many answers to who asks for the job are that there is none
   std::optional<Reply> by_name;        // … and then this one; unset: as it is
@@ -55,6 +57,7 @@ struct Looking {
     Json items = Json::array();
     if (path.ends_with("/jobs") && !job.is_null() && !(stale_jobs > 0 && stale_jobs-- > 0)) items.push_back(job);
     if (path.ends_with("/pods") && !pod.is_null() && !(stale_pods > 0 && stale_pods-- > 0)) items.push_back(pod);
+    if (path.ends_with("/pods") && !failed_pod.is_null()) items.push_back(failed_pod);
     return Reply::text(to_text({{"kind", "List"}, {"metadata", {{"resourceVersion", list_version}}}, {"items", items}}));
   }
   void follow(Duration length = 30s) {
@@ -64,7 +67,7 @@ struct Looking {
     backend->prepare([this](const follow::Event& event) {
       if (const auto* state = std::get_if<follow::JobSeen>(&event.what)) seen.push_back(state->judgement);
       if (std::holds_alternative<follow::JobGone>(event.what)) ++gone;
-      if (std::holds_alternative<follow::PodSeen>(event.what)) ++pods_seen;
+      if (const auto* state = std::get_if<follow::PodSeen>(&event.what)) order.push_back(state->pod.uid), ++pods_seen;
       if (std::holds_alternative<follow::PodsListed>(event.what)) ++listed;
       if (std::holds_alternative<follow::BackendFailed>(event.what)) ++failed;
       if (std::holds_alternative<follow::PodGone>(event.what)) ++pods_gone;
@@ -98,6 +101,15 @@ TEST_CASE_METHOD(Looking, "a job that is missing from a list is gone when the AP
   CHECK(asked > 0);
   CHECK(asked < 12);
   CHECK(gone == (is_gone ? 1 : 0));
+}
+
+TEST_CASE_METHOD(Looking, "of a job that is taken up the pods that failed are seen first, so that their logs are read whatever their names are") {
+  failed_pod = pod;
+  failed_pod["metadata"]["name"] = plan.job_name + "-y";
+  failed_pod["metadata"]["uid"] = "q";
+  failed_pod["status"] = test::failed(137);
+  follow();
+  CHECK(order == std::vector<std::string>{"q", "p"});
 }
 
 TEST_CASE_METHOD(Looking, "a pod is gone when two lists in a row do not hold it") {

@@ -308,6 +308,18 @@ TEST_CASE("the log of a container that was lost after its delivery is read for i
   CHECK_FALSE(story.said("they may be missing"));
 }
 
+TEST_CASE("the log of a pod that failed after its delivery is read for its metrics by an attempt that finds the job at its end") {
+  Story story(on_failure(single(), 5));
+  story.found(true);
+  story.pod(0, failed(137), "a");
+  story.pod(0, repeats(), "b");
+  story.job(Judged::succeeded);
+  CHECK(opened(story) == Lines{"digits-main a/0 train", "digits-main b/0 train"});
+  story.event(MemberOutput{0, "loss=0.5\n", "a/0"});
+  CHECK(story.follower.metrics().latest().size() == 1);
+  CHECK_FALSE(story.said("they may be missing"));
+}
+
 TEST_CASE("where nobody has read the log of the pod that was lost after its delivery, it is said that its metrics are missing") {
   const std::string missed = GENERATE("it", "that it was it", "nothing");
   CAPTURE(missed);

@@ -51,6 +51,18 @@ TEST_CASE("NaN and infinity, as Python's json writes them, are values of a numbe
   CHECK_THAT(returned(output(Type::integer), R"({"parameterValues": {"o": NaN}})"), Contains("an integer"));
 }
 
+TEST_CASE("an integer beyond 64 bits is the nearest double, as for Kubeflow Pipelines, where no integer is demanded") {
+  const std::string digits = "123456789012345678901234567890";
+  const auto rounded = to_text(Json(1.2345678901234568e29));
+  for (const auto& written : {digits, '"' + digits + '"'})
+    CHECK(returned(output(Type::number), R"({"parameterValues": {"o": )" + written + "}}") == rounded);
+  CHECK(to_text(*value_from_file(output(Type::number), digits + "\n")) == rounded);
+  CHECK(returned(output(Type::list), R"({"parameterValues": {"o": [)" + digits + "]}}") == "[" + rounded + "]");
+  CHECK(to_text(*value_from_file(output(Type::object), R"({"a": )" + digits + "}")) == R"({"a":)" + rounded + "}");
+  CHECK(returned(output(Type::boolean), R"({"parameterValues": {"o": true, "other": )" + digits + "}}") == "true");
+  CHECK_THAT(returned(output(Type::integer), R"({"parameterValues": {"o": )" + digits + "}}"), Contains("an integer") && Contains("64 bits"));
+}
+
 TEST_CASE("inside lists, objects and texts NaN stays what it was, as text") {
   CHECK(returned(output(Type::list), R"({"parameterValues": {"o": [NaN, 1, -Infinity]}})") == R"(["NaN",1,"-Infinity"])");
   CHECK(returned(output(Type::object), R"({"parameterValues": {"o": {"NaN": NaN}}})") == R"({"NaN":"NaN"})");

@@ -252,6 +252,9 @@ TEST_CASE_METHOD(Delivered, "Metrics that the program delivered to their address
   CHECK(json(strange, "out.json")["artifacts"]["metrics"]["artifacts"][0]["metadata"] == Json{{"score", 0.75}, {"loss", "NaN"}});
   contents["minio://b/metrics"] = R"({"score": 0.75})";
   CHECK(json(rendered(), "/minio/b/metrics") == Json{{"score", 0.75}, {"loss", 0.25}});
+  contents["minio://b/metrics"] = R"({"score": "0.75"})";  // a number, and left as it was written
+  CHECK(json(rendered(), "/minio/b/metrics") == Json{{"score", "0.75"}, {"loss", 0.25}});
+  CHECK(json(rendered(), "/minio/b/v1")["metrics"][0]["numberValue"] == 0.75);
 }
 
 TEST_CASE_METHOD(Delivered, "What was delivered and cannot be read is not written over") {

@@ -66,6 +66,29 @@ TEST_CASE("metrics are read from an output of their type, whatever its name") {
         })) == Json{{"scores-accuracy", 0.5}});
 }
 
+TEST_CASE("of a name with several sources the most explicit one counts, as a number or as the text of one") {
+  const auto counts = [](const Json& metadata, const std::string& file) {
+    run::Outcome outcome;
+    auto& series = outcome.series.emplace_back();
+    series.name = "accuracy";
+    series.points.push_back({1, 0.125, Time{}});
+    auto& returned = outcome.outputs.emplace_back();
+    returned.name = "accuracy";
+    returned.present = returned.floating = true;
+    returned.value = 0.5;
+    auto& output = outcome.outputs.emplace_back();
+    output.name = "metrics";
+    output.path = "/m";
+    output.artifact = output.present = true;
+    output.metadata = metadata;
+    return metrics_object(final_metrics(outcome, [&](const std::string&, std::size_t) -> Result<std::string> { return file; }));
+  };
+  CHECK(counts({{"accuracy", 0.25}}, "") == Json{{"accuracy", 0.25}});
+  CHECK(counts({{"accuracy", "0.25"}}, "") == Json{{"accuracy", 0.25}});
+  CHECK(counts({{"accuracy", "0.25"}}, R"({"accuracy": "0.75"})") == Json{{"accuracy", 0.75}});
+  CHECK(counts({{"accuracy", "high"}, {"ok", true}}, R"({"accuracy": "high"})") == Json{{"accuracy", 0.5}});
+}
+
 TEST_CASE("metrics are read from the outputs that are named so, by any spelling, and from no other") {
   run::Outcome outcome;
   const auto add = [&](const std::string& name, double value) {

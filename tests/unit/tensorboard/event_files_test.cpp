@@ -216,6 +216,21 @@ TEST_CASE("only what this training has written is taken") {
         "told ignoring 2 values of TensorBoard event files that are older than the training\n");
 }
 
+TEST_CASE("what was written a moment before this training is not its own, unless the clock was set back since") {
+  using namespace std::chrono_literals;
+  const Folder folder;
+  const PathSnapshot before(folder.folder.path().string());
+  const tensorboard::Start began{Time(1'700'000'000'000ms)};
+  folder.write("tfevents", tb::record(tb::event(1, tb::simple("loss", 1), 1'699'999'999.9)) + tb::record(tb::event(2, tb::simple("loss", 2), 1.7e9)));
+  const auto after = [&](Duration by_wall, std::chrono::microseconds by_steady) {
+    return said(folder.read(tensorboard::written_since(before, began.earliest({began.wall + by_wall, began.steady + by_steady}))));
+  };
+  const std::string told = "told ignoring 1 values of TensorBoard event files that are older than the training\n";
+  CHECK(after(1s, 1s + 500us) == "loss: 2=2\n" + told);
+  CHECK(after(1h, 1s) == "loss: 2=2\n" + told);
+  CHECK(after(900ms, 1s) == "loss: 1=1 2=2\n");
+}
+
 TEST_CASE("of more than can be read nothing is taken, and that is said") {
   const Folder folder;
   for (int i = 0; i < 3; ++i) folder.write(fmt::format("{}.tfevents", i), loss(i));
