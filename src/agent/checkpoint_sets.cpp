@@ -113,8 +113,6 @@ NewestSet::NewestSet(objectstore::Client& client, objectstore::Address at, Done 
   });
 }
 
-NewestSet::~NewestSet() { m_client.cancel(m_call); }
-
 void NewestSet::read_next() {
   const auto told = m_done;
   if (m_sets.empty()) return told(std::move(m_found));
@@ -123,7 +121,6 @@ void NewestSet::read_next() {
   // As a range: a response that was cut short is requested again.
   const auto all = object.size > 0 ? std::optional(objectstore::Range{0, object.size}) : std::nullopt;
   m_call = m_client.get(m_at.child(object.key), all, object.etag, [this, object](objectstore::Answer<std::string> text) {
-    m_call = 0;
     const auto done = m_done;
     if (!text && text.error().status != 404 && text.error().status != 412) return done(std::move(text.error().error));
     take(object, text.value_or(""));

@@ -67,7 +67,6 @@ class NewestSet {
   NewestSet(objectstore::Client& client, objectstore::Address at, Done done);
   NewestSet(const NewestSet&) = delete;
   NewestSet& operator=(const NewestSet&) = delete;
-  ~NewestSet();
 
  private:
   void read_next();
@@ -78,7 +77,7 @@ class NewestSet {
   Done m_done;
   Found m_found;
   std::vector<objectstore::Object> m_sets;  // the newest last
-  objectstore::Client::CallId m_call = 0;
+  objectstore::PendingCall m_call;
   std::unique_ptr<objectstore::Listing> m_listing;
 };
 

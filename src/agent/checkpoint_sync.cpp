@@ -51,12 +51,7 @@ CheckpointSync::CheckpointSync(RunningLoop& loop, staging::Stores& stores, const
       m_tell(std::move(tell)),
       m_writer(fmt::format("{:016x}", seed)),
       m_between_looks(between_looks) {
-  m_timer = m_loop.after(m_between_looks, [this] { look(); });
-}
-
-CheckpointSync::~CheckpointSync() {
-  m_loop.cancel(m_timer);
-  for (const auto call : m_calls) m_stores.of(m_checkpoints.to).cancel(call);
+  m_timer = m_loop.timer(m_between_looks, [this] { look(); });
 }
 
 void CheckpointSync::look() {
@@ -84,7 +79,7 @@ void CheckpointSync::load() {
     if (found->set) m_set = std::move(*found->set);
     m_saved = m_set.files;
     m_loaded = true;
-    m_timer = m_loop.after(Duration(0), [this] { begin_round(); });
+    m_timer = m_loop.timer(Duration(0), [this] { begin_round(); });
   });
 }
 
@@ -143,7 +138,7 @@ void CheckpointSync::sent(const LocalFile& file, const Result<void>& result) {
     else
       m_changed.insert(file.path);  // or it was removed
   }
-  m_timer = m_loop.after(Duration(0), [this] { next(); });
+  m_timer = m_loop.timer(Duration(0), [this] { next(); });
 }
 
 // nullopt: not all files could be read in the state in which they were seen.
@@ -166,7 +161,7 @@ void CheckpointSync::end_round() {
   if (set) return write_set(std::move(*set));
   if (!m_problem.empty()) return fail(m_problem);
   if (m_rounds < most_rounds) {
-    m_timer = m_loop.after(Duration(0), [this] { begin_round(); });
+    m_timer = m_loop.timer(Duration(0), [this] { begin_round(); });
     return;
   }
   std::erase_if(m_restless, [this](const auto& entry) { return !m_changed.contains(entry.first); });
@@ -178,22 +173,19 @@ void CheckpointSync::end_round() {
 }
 
 void CheckpointSync::write_set(CheckpointSet set) {
-  const auto id = std::make_shared<objectstore::Client::CallId>();
-  *id = m_stores.of(m_checkpoints.to)
-            .put(
-                m_at.child(set.key), [text = text_of(set)] { return Result<std::string>(text); },
-                [this, id, set](const objectstore::Answer<objectstore::Object>& answer) {
-                  m_calls.erase(*id);
-                  m_there.insert(set.key);
-                  ++m_number;  // possibly there, whatever the response was
-                  if (!answer) return fail(answer.error().error.message);
-                  m_set = set;
-                  for (const auto& file : m_seen.files)
-                    if (is_saved(file)) m_restless.erase(file.path);
-                  clean_up();
-                },
-                {{"Content-Type", "application/json"}});
-  m_calls.insert(*id);
+  m_call = m_stores.of(m_checkpoints.to)
+               .put(
+                   m_at.child(set.key), [text = text_of(set)] { return Result<std::string>(text); },
+                   [this, set](const objectstore::Answer<objectstore::Object>& answer) {
+                     m_there.insert(set.key);
+                     ++m_number;  // possibly there, whatever the response was
+                     if (!answer) return fail(answer.error().error.message);
+                     m_set = set;
+                     for (const auto& file : m_seen.files)
+                       if (is_saved(file)) m_restless.erase(file.path);
+                     clean_up();
+                   },
+                   {{"Content-Type", "application/json"}});
 }
 
 // Removes what the last set does not list: older states, what the program has removed, what a killed attempt has left.
@@ -264,13 +256,12 @@ void CheckpointSync::give_up_uploads() {
   ++m_uploads_tries;
   m_uploads = std::make_unique<objectstore::UploadListing>(m_stores.of(m_checkpoints.to), m_at, [this](const auto& found) {
     if (found || !retryable(found.error())) m_uploads_tries = most_tries;
-    for (const auto& pending : found.value_or(std::vector<objectstore::MultipartUpload>())) {
-      const auto id = std::make_shared<objectstore::Client::CallId>();
-      *id = m_stores.of(m_checkpoints.to).abort_upload({m_at.scheme, m_at.bucket, pending.key}, pending.upload, [this, id](const auto&) {
-        m_calls.erase(*id);
-      });
-      m_calls.insert(*id);
-    }
+    for (const auto& pending : found.value_or(std::vector<objectstore::MultipartUpload>()))
+      m_aborts.add<objectstore::Answer<std::monostate>>(
+          [&](auto done) {
+            return m_stores.of(m_checkpoints.to).abort_upload({m_at.scheme, m_at.bucket, pending.key}, pending.upload, std::move(done));
+          },
+          [](const auto&) {});
     end_look();
   });
 }
@@ -285,7 +276,7 @@ void CheckpointSync::end_look() {
   if (m_problem.empty() && !m_told.empty()) m_tell("checkpoints: saving works again");
   if (!m_problem.empty() && without_digits(m_problem) != without_digits(m_told)) m_tell(fmt::format("checkpoints: {}", m_problem));
   m_told = m_problem;
-  m_timer = m_loop.after(m_done ? Duration(0) : m_between_looks, [this] {
+  m_timer = m_loop.timer(m_done ? Duration(0) : m_between_looks, [this] {
     if (m_done) return m_done();
     look();
   });
@@ -293,21 +284,21 @@ void CheckpointSync::end_look() {
 
 void CheckpointSync::finish(Duration limit) {
   m_done = [this] { m_loop.stop(); };
-  const auto too_long = m_loop.after(limit, [this, limit] {
+  const Timer too_long = m_loop.timer(limit, [this, limit] {
     m_tell(fmt::format("checkpoints: the store did not answer within {}; the last checkpoint may be lost", trainstep::describe(limit)));
     m_loop.stop();
   });
-  m_loop.cancel(m_timer);
-  for (const auto call : std::exchange(m_calls, {})) m_stores.of(m_checkpoints.to).cancel(call);
+  m_timer.cancel();
+  m_call.cancel();
+  m_aborts.clear();
   m_newest.reset();
   if (m_transfer) m_there.insert(m_key);  // it may have arrived, and no set lists it
   m_transfer.reset();                     // what was being sent may be outdated
   m_listing.reset();
   m_removal.reset();
   m_uploads.reset();
-  m_timer = m_loop.after(Duration(0), [this] { look(); });
+  m_timer = m_loop.timer(Duration(0), [this] { look(); });
   m_loop.run();
-  m_loop.cancel(too_long);
 }
 
 }  // namespace trainstep::agent

@@ -44,7 +44,6 @@ class CheckpointSync {
                  Duration between_looks = Duration(15'000));
   CheckpointSync(const CheckpointSync&) = delete;
   CheckpointSync& operator=(const CheckpointSync&) = delete;
-  ~CheckpointSync();
 
   // The program has ended: one last scan, for at most `limit`; the loop runs meanwhile.
   void finish(Duration limit);
@@ -96,9 +95,10 @@ class CheckpointSync {
   std::unique_ptr<objectstore::Listing> m_listing;
   std::unique_ptr<objectstore::Removal> m_removal;
   std::unique_ptr<objectstore::UploadListing> m_uploads;
-  std::set<objectstore::Client::CallId> m_calls;
-  std::function<void()> m_done;  // called after the last scan; empty: more scans follow
-  Loop::TimerId m_timer = 0;
+  objectstore::PendingCall m_call;     // writes a set
+  objectstore::PendingCalls m_aborts;  // of uploads of killed attempts
+  std::function<void()> m_done;        // called after the last scan; empty: more scans follow
+  Timer m_timer;
 };
 
 }  // namespace trainstep::agent

@@ -15,24 +15,22 @@ using objectstore::Address;
 using objectstore::Client;
 
 template <typename T>
-Result<T> asked(RunningLoop& loop, const std::function<Client::CallId(Client::Done<T>)>& call) {
+Result<T> asked(RunningLoop& loop, const std::function<objectstore::PendingCall(Client::Done<T>)>& begin) {
+  objectstore::PendingCall call;
   return await<T>(loop, [&](const auto& done) {
-    call([done](objectstore::Answer<T> answer) { answer ? done(std::move(*answer)) : done(std::move(answer.error().error)); });
+    call = begin([done](objectstore::Answer<T> answer) { answer ? done(std::move(*answer)) : done(std::move(answer.error().error)); });
   });
 }
 
 // Clean-up: worth neither an error nor much time.
-Result<std::monostate> tidied(RunningLoop& loop, Client& client, const std::function<Client::CallId(Client::Done<std::monostate>)>& call) {
+Result<std::monostate> tidied(RunningLoop& loop, const std::function<objectstore::PendingCall(Client::Done<std::monostate>)>& begin) {
   constexpr Duration patience{10'000};
-  Client::CallId id = 0;
-  Loop::TimerId limit = 0;
-  auto result = await<std::monostate>(loop, [&](const auto& done) {
-    id = call([done](const auto& answer) { answer ? done(std::monostate()) : done(answer.error().error); });
-    limit = loop.after(patience, [done] { done(Error{ErrorKind::unavailable, "it takes too long"}); });
+  objectstore::PendingCall call;
+  Timer limit;
+  return await<std::monostate>(loop, [&](const auto& done) {
+    call = begin([done](const auto& answer) { answer ? done(std::monostate()) : done(answer.error().error); });
+    limit = loop.timer(patience, [done] { done(Error{ErrorKind::unavailable, "it takes too long"}); });
   });
-  client.cancel(id);
-  loop.cancel(limit);
-  return result;
 }
 
 Result<void> probe_record(RunningLoop& loop, Client& client, Address address, const std::function<void(const std::string&)>& tell) {
@@ -40,7 +38,7 @@ Result<void> probe_record(RunningLoop& loop, Client& client, Address address, co
   const std::vector<http::Header> json{{"Content-Type", "application/json"}};
   TRY(asked<objectstore::Object>(loop,
                                  [&](auto done) { return client.put(address, [] { return Result<std::string>(""); }, std::move(done), json); }));
-  const auto removed = tidied(loop, client, [&](auto done) { return client.remove(address, std::move(done)); });
+  const auto removed = tidied(loop, [&](auto done) { return client.remove(address, std::move(done)); });
   if (!removed && removed.error().kind == ErrorKind::cancelled) return removed.error();
   if (!removed) tell(fmt::format("{} remains until the step removes it: {}", address.text(), removed.error().message));
   return {};
@@ -50,7 +48,7 @@ Result<void> probe_record(RunningLoop& loop, Client& client, Address address, co
 Result<void> probe_upload(RunningLoop& loop, Client& client, const Address& address) {
   const auto upload = asked<std::string>(loop, [&](auto done) { return client.begin_upload(address, std::move(done)); });
   if (!upload) return upload.error().kind == ErrorKind::denied || upload.error().kind == ErrorKind::cancelled ? upload.error() : Result<void>();
-  const auto given_up = tidied(loop, client, [&](auto done) { return client.abort_upload(address, *upload, std::move(done)); });
+  const auto given_up = tidied(loop, [&](auto done) { return client.abort_upload(address, *upload, std::move(done)); });
   if (!given_up && given_up.error().kind == ErrorKind::cancelled) return given_up.error();
   return {};
 }

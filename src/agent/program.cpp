@@ -58,14 +58,13 @@ std::vector<process::Process> rest(const process::Reaper& reaper) { return proce
 // Runs the loop until none is left, the time limit has passed, or the loop is stopped.
 void await_rest(PollLoop& loop, const process::Reaper& reaper) {
   const auto until = loop.now() + rest_limit;
-  std::optional<Loop::TimerId> timer;
+  Timer timer;
   const std::function<void()> look = [&] {
     if (rest(reaper).empty() || loop.now() >= until) return loop.stop();
-    timer = loop.after(rest_pause, look);
+    timer = loop.timer(rest_pause, look);
   };
-  timer = loop.after(Duration(0), look);
+  timer = loop.timer(Duration(0), look);
   loop.run();
-  loop.cancel(*timer);
 }
 
 }  // namespace
@@ -138,12 +137,12 @@ Result<std::string> output_of(PollLoop& loop, const std::vector<std::string>& ar
     code = code_of(wait_status);
     one_less();
   });
-  const auto timer = loop.after(time_limit, [&] {
+  Timer timer = loop.timer(time_limit, [&] {
     too_slow = true;
     ::kill(-child.pid, SIGKILL);
   });
   loop.run();
-  loop.cancel(timer);
+  timer.cancel();
   if (left > 0) ::kill(-child.pid, SIGKILL);  // the loop was stopped by something else
   if (left > 0) return Error{ErrorKind::cancelled, "stopped by a signal"};
   if (too_slow) return Error{ErrorKind::unavailable, fmt::format("no answer from {} within {}", argv.front(), describe(time_limit))};

@@ -58,9 +58,8 @@ RankReport fetch_rank_report(PollLoop& loop, const RankReportQuery& query) {
     hosts = std::move(unreachable);
     if (hosts.empty() || loop.now() + query.pause > until) break;
     if (first_round) tell(fmt::format("cannot ask {}; retrying for {}", found.unreachable, describe(query.retry_for)));
-    const auto timer = loop.after(query.pause, [&loop] { loop.stop(); });
+    const Timer timer = loop.timer(query.pause, [&loop] { loop.stop(); });
     loop.run();
-    loop.cancel(timer);
     if (stopped) break;
   }
   return found;

@@ -30,8 +30,9 @@ Result<T> without_status(objectstore::Answer<T> answer) {
 Result<std::string> read_text(RunningLoop& loop, staging::Stores& stores, const plan::TaskPlace& place) {
   if (!place.in_store()) return read_regular_file(place.path, largest_record);
   ASSIGN(const auto address, Address::parse(place.uri));
+  objectstore::PendingCall call;
   return await<std::string>(loop, [&](const auto& done) {
-    stores.of(place).get(address, std::nullopt, "", [done](auto answer) { done(without_status<std::string>(std::move(answer))); });
+    call = stores.of(place).get(address, std::nullopt, "", [done](auto answer) { done(without_status<std::string>(std::move(answer))); });
   });
 }
 
@@ -46,12 +47,13 @@ Result<bool> lies_at(RunningLoop& loop, staging::Stores& stores, const plan::Tas
   }
   ASSIGN(const auto address, Address::parse(output.to.uri));
   auto& client = stores.of(output.to);
+  objectstore::PendingCall call;
   const auto head = await<objectstore::Object>(
-      loop, [&](const auto& done) { client.head(address, [done](auto a) { done(without_status<objectstore::Object>(a)); }); });
+      loop, [&](const auto& done) { call = client.head(address, [done](auto a) { done(without_status<objectstore::Object>(a)); }); });
   if (head || head.error().kind == ErrorKind::denied) return true;
   if (!nothing(head.error())) return head.error();
   const auto page = await<objectstore::ListPage>(loop, [&](const auto& done) {
-    client.list(address.bucket, address.key + '/', "", [done](auto a) { done(without_status<objectstore::ListPage>(a)); });
+    call = client.list(address.bucket, address.key + '/', "", [done](auto a) { done(without_status<objectstore::ListPage>(a)); });
   });
   if (page) return std::ranges::any_of(page->objects, [&](const auto& object) { return object.key.starts_with(address.key + '/'); });
   if (page.error().kind == ErrorKind::denied) return true;
@@ -70,8 +72,9 @@ Result<bool> is_there(RunningLoop& loop, staging::Stores& stores, const plan::Ta
 }
 
 Result<void> put(RunningLoop& loop, staging::Stores& stores, const plan::TaskPlace& place, const Address& address, std::string text) {
+  objectstore::PendingCall call;
   TRY(await<objectstore::Object>(loop, [&](const auto& done) {
-    stores.of(place).put(
+    call = stores.of(place).put(
         address, [text]() -> Result<std::string> { return text; },
         [done](auto answer) { done(without_status<objectstore::Object>(std::move(answer))); }, {{"Content-Type", "application/json"}});
   }));

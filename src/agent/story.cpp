@@ -77,7 +77,6 @@ class Story {
   }
   Story(const Story&) = delete;
   Story& operator=(const Story&) = delete;
-  ~Story() { m_loop.cancel(m_hurry); }
   // The program, if there is one, has succeeded.
   [[nodiscard]] bool trained() const { return m_trained; }
 
@@ -103,16 +102,16 @@ class Story {
   Result<std::optional<PathSnapshots>> until_stopped(const std::function<Result<std::optional<PathSnapshots>>()>& work) {
     constexpr Duration soon{100};
     int received = 0;
-    Loop::TimerId timer = 0;
+    Timer timer;
     const std::function<void()> stop = [&] {
       m_loop.stop();
-      timer = m_loop.after(soon, stop);  // a result may have arrived with the signal: end the next wait, too
+      timer = m_loop.timer(soon, stop);  // a result may have arrived with the signal: end the next wait, too
     };
     const auto listening = m_with.signals([&](int signal) {
       if (std::exchange(received, signal) == 0) stop();
     });
     auto done = work();
-    m_loop.cancel(timer);
+    timer.cancel();
     if (received == 0 || (done && !*done)) return done;
     return Error{ErrorKind::cancelled, fmt::format("stopped by {} before the program started", result::signal_name(received))};
   }
@@ -208,7 +207,7 @@ class Story {
     for (const auto& line : read_logs(m_task, before, m_began.earliest({.wall = m_loop.now()}), report.outputs)) m_with.tell(line);
     Deadline limit(m_loop);
     limit.set(m_task.finishing_limit);
-    m_hurry = m_loop.after(m_task.finishing_limit, [this] { m_stores->hurry(); });
+    m_hurry = m_loop.timer(m_task.finishing_limit, [this] { m_stores->hurry(); });
     std::vector<plan::TaskOutput> to_send;
     for (const auto& output : m_task.outputs)
       if (goes(output, before, report)) to_send.push_back(output);
@@ -326,7 +325,7 @@ class Story {
   bool m_trained = false;
   std::optional<Trees> m_at_end;
   Fd m_in_use;  // marks the inputs as in use
-  Loop::TimerId m_hurry = 0;
+  Timer m_hurry;
   Pending m_pending;
   std::unique_ptr<staging::Stores> m_stores;
 };

@@ -12,21 +12,19 @@ class Deadline {
   explicit Deadline(Loop& loop) : m_loop(loop) {}
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
-  ~Deadline() { m_loop.cancel(m_timer); }
 
   // Expires `after` this long from now. Replaces an earlier set().
   void set(Duration after) {
-    m_loop.cancel(m_timer);
     m_passed = false;
     m_set = true;
-    m_timer = m_loop.after(after, [this] { m_passed = true; });
+    m_timer = m_loop.timer(after, [this] { m_passed = true; });
   }
   [[nodiscard]] bool is_set() const { return m_set; }
   [[nodiscard]] bool passed() const { return m_passed; }
 
  private:
   Loop& m_loop;
-  Loop::TimerId m_timer = 0;
+  Timer m_timer;
   bool m_set = false, m_passed = false;
 };
 

@@ -9,8 +9,8 @@
 
 namespace trainstep {
 
-Loop::TimerId PollLoop::after(Duration delay, std::function<void()> done) {
-  m_timers.emplace(m_next_timer, Timer{std::chrono::steady_clock::now() + delay, std::move(done)});
+Loop::TimerId PollLoop::start(Duration delay, std::function<void()> done) {
+  m_timers.emplace(m_next_timer, Waiting{std::chrono::steady_clock::now() + delay, std::move(done)});
   return m_next_timer++;
 }
 

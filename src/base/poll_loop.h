@@ -12,7 +12,7 @@ namespace trainstep {
 class PollLoop : public RunningLoop {
  public:
   [[nodiscard]] Time now() const override { return wall_clock(); }
-  TimerId after(Duration delay, std::function<void()> done) override;
+  TimerId start(Duration delay, std::function<void()> done) override;
   void cancel(TimerId timer) override;
   void post(std::function<void()> task) override;
 
@@ -33,7 +33,7 @@ class PollLoop : public RunningLoop {
 
  private:
   using Monotonic = std::chrono::steady_clock::time_point;
-  struct Timer {
+  struct Waiting {
     Monotonic due;
     std::function<void()> done;
   };
@@ -48,7 +48,7 @@ class PollLoop : public RunningLoop {
   void run_posted();
   void poll_descriptors();
 
-  std::map<TimerId, Timer> m_timers;
+  std::map<TimerId, Waiting> m_timers;
   std::vector<std::function<void()>> m_posted;
   std::map<int, Watch> m_watches;
   std::uint64_t m_next_watch = 1;

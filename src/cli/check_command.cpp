@@ -56,8 +56,9 @@ Result<cluster::Facts> facts_of(Connection& connection) {
 // The Secret; null: it cannot be read.
 Result<Json> configuration_of(Connection& connection, const std::string& name) {
   constexpr Duration patience{30'000};
+  kube::PendingCall call;
   return await<Json>(connection, [&](const auto& done) {
-    connection.client.get({"v1", "secrets", connection.name_space, name, ""}, {}, {patience}, [done](kube::Answer answer) {
+    call = connection.client.get({"v1", "secrets", connection.name_space, name, ""}, {}, {patience}, [done](kube::Answer answer) {
       if (answer) return done(std::move(*answer));
       if (answer.error().status == 403) return done(Json());
       done(in_context("cluster_configuration_secret", std::move(answer.error().error)));

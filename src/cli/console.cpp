@@ -79,7 +79,6 @@ void Console::unfinished(Time at, const std::string& member, std::string_view li
   const auto begun = !m_bar;
   m_bar = Bar{member, std::string(line.substr(line.size() - std::min(line.size(), longest_bar))), at};
   if (!begun) return;
-  if (m_refresh) m_loop.cancel(*m_refresh);
   refresh_later();
 }
 
@@ -107,7 +106,7 @@ void Console::state(Time at, const result::Timeline& timeline, const result::Met
 
 void Console::refresh_later() {
   draw();
-  m_refresh = m_loop.after(m_bar ? refresh_bar_every : refresh_every, [this] { refresh_later(); });
+  m_refresh = m_loop.timer(m_bar ? refresh_bar_every : refresh_every, [this] { refresh_later(); });
 }
 
 void Console::draw() {
@@ -122,8 +121,7 @@ std::string Console::drawn() const {
 }
 
 void Console::finish() {
-  if (m_refresh) m_loop.cancel(*m_refresh);
-  m_refresh.reset();
+  m_refresh.cancel();
   m_log.draw({});
   m_log.commit();
 }

@@ -48,7 +48,7 @@ class Console : public run::Listener {
 
   Loop& m_loop;
   log::Log& m_log;
-  std::optional<Loop::TimerId> m_refresh;
+  Timer m_refresh;
   std::optional<Time> m_last_status;
   bool m_status_due = false;
   std::optional<Bar> m_bar;

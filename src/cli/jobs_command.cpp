@@ -166,9 +166,8 @@ class LogReader {
     };
     connection.client.on_trouble([this](const std::string& reason) { m_trouble = reason; });
     m_watch = std::make_unique<kube::Watch>(connection.client, std::move(pods), std::move(sink));
-    m_silence = connection.loop.after(jobs_patience, [this] { look_at_silence(); });
+    m_silence = connection.loop.timer(jobs_patience, [this] { look_at_silence(); });
   }
-  ~LogReader() { m_connection.loop.cancel(m_silence); }
 
   // Errors: not_found (no such pod), or a failed read.
   Result<void> read(const std::string& job_name) {
@@ -237,7 +236,7 @@ class LogReader {
   std::unique_ptr<kube::Watch> m_watch;
   std::optional<Error> m_problem;
   std::string m_trouble;  // of the server, as reported last
-  Loop::TimerId m_silence = 0;
+  Timer m_silence;
   int m_open = 0;
   bool m_lost = false;  // lines of it
 };

@@ -30,11 +30,6 @@ bool is_whole(const Json& pod) {
 
 }  // namespace
 
-AttemptOrder::~AttemptOrder() {
-  forget();
-  m_client.cancel(m_question);
-}
-
 bool AttemptOrder::is_later(const Json& job) const { return is_of_later_attempt(job, m_began); }
 
 void AttemptOrder::judge(const Json& job, std::function<void(bool)> done) {
@@ -42,7 +37,6 @@ void AttemptOrder::judge(const Json& job, std::function<void(bool)> done) {
   if (m_facts.pod_uid.empty()) return done(true);
   const auto theirs = began_by(job);
   m_call = m_client.get({"v1", "pods", m_facts.name_space, m_facts.pod, ""}, {}, {patience}, [=, this](const kube::Answer& pod) {
-    m_call = 0;
     const bool ours = presence_of(pod, m_facts.pod, m_facts.pod_uid) == Presence::there && is_whole(*pod);
     if (ours) m_began = *theirs + std::chrono::seconds(1);
     done(!ours);
@@ -51,9 +45,7 @@ void AttemptOrder::judge(const Json& job, std::function<void(bool)> done) {
 
 void AttemptOrder::ask_replaced(std::function<void(Result<bool>)> done) {
   if (!m_began || m_facts.pod_uid.empty()) return done(false);
-  m_client.cancel(m_question);
   m_question = m_client.get({"v1", "pods", m_facts.name_space, m_facts.pod, ""}, {}, {short_patience}, [=, this](const kube::Answer& pod) {
-    m_question = 0;
     const auto presence = presence_of(pod, m_facts.pod, m_facts.pod_uid);
     if (presence == Presence::there) return done(has_ended(*pod));
     if (presence == Presence::gone) return done(true);

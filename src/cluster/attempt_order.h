@@ -18,7 +18,6 @@ class AttemptOrder {
   AttemptOrder(kube::Client& client, const Facts& facts) : m_client(client), m_facts(facts), m_began(facts.began) {}
   AttemptOrder(const AttemptOrder&) = delete;
   AttemptOrder& operator=(const AttemptOrder&) = delete;
-  ~AttemptOrder();
 
   // The start time that a job created or followed by this attempt gets (began_annotation). Unset: our pod was not created by a Workflow, or cannot be
   // read.
@@ -33,14 +32,14 @@ class AttemptOrder {
   // unavailable, it cannot be determined.
   void ask_replaced(std::function<void(Result<bool> replaced)> done);
   // Cancels a pending question.
-  void forget() { m_client.cancel(m_call); }
+  void forget() { m_call.cancel(); }
 
  private:
   kube::Client& m_client;
   const Facts& m_facts;
   std::optional<Time> m_began;
-  kube::Client::CallId m_call = 0;
-  kube::Client::CallId m_question = 0;
+  kube::PendingCall m_call;
+  kube::PendingCall m_question;
 };
 
 }  // namespace trainstep::cluster

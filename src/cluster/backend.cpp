@@ -48,16 +48,7 @@ ClusterBackend::ClusterBackend(kube::Client& client, const plan::Plan& plan, con
       m_settled(client.loop()),
       m_lift_rests(client.loop()) {}
 
-ClusterBackend::~ClusterBackend() {
-  m_client.forget(this);
-  m_client.cancel(m_call);
-  for (const auto call : m_asked) m_client.cancel(call);
-  m_client.cancel(m_question);
-  m_client.cancel(m_pods_call);
-  m_client.cancel(m_keep_call);
-  for (const auto timer : {m_timer, m_question_timer, m_end_timer, m_look_timer, m_pods_timer, m_keep_timer, m_lift_timer})
-    m_client.loop().cancel(timer);
-}
+ClusterBackend::~ClusterBackend() { m_client.forget(this); }
 
 kube::Path ClusterBackend::job_path() const {
   return {std::string(m_resource.group_version), std::string(m_resource.plural), m_name_space, m_plan.job_name, ""};
@@ -67,7 +58,7 @@ void ClusterBackend::prepare(Sink sink) {
   m_sink = std::move(sink);
   m_client.on_trouble([this](const std::string& reason) { emit(follow::ServerTrouble{reason}); });
   if (m_existing) {
-    m_timer = m_client.loop().after(Duration{}, [this] { submitted(std::move(*m_existing)); });
+    m_adoption = m_client.loop().timer(Duration{}, [this] { submitted(std::move(*m_existing)); });
     return;
   }
   if (m_only_end) return;
@@ -78,9 +69,9 @@ void ClusterBackend::prepare(Sink sink) {
 }
 
 void ClusterBackend::submitted(Result<Submitted> result) {
-  m_client.loop().cancel(m_timer);
+  m_timer.cancel();
   if (!result && (m_removal_wanted || m_keep_wanted)) {  // it may exist nevertheless
-    m_timer = m_client.loop().after(Duration{}, [this] { find_job(); });
+    m_timer = m_client.loop().timer(Duration{}, [this] { find_job(); });
     return;
   }
   if (!result && m_submission && m_submission->is_replaced()) return left_to_follower(result.error().message);

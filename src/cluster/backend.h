@@ -98,7 +98,7 @@ class ClusterBackend : public run::Backend {
   bool take_list(const Json& list);
   [[nodiscard]] bool has_gone(const kube::Answer& answer);
   void list_pods_soon();
-  void list_pods(kube::Client::CallId& call, std::function<void(kube::Answer)> done);
+  void list_pods(kube::PendingCall& call, std::function<void(kube::Answer)> done);
   void look_for_report(const job_types::PodView& pod);
   void look_at_pods_again(int turn);
   [[nodiscard]] bool is_behind(const Json& list);
@@ -205,9 +205,9 @@ class ClusterBackend : public run::Backend {
   std::map<std::pair<std::string, std::string>, std::shared_ptr<kube::LogKin>> m_log_kin;  // by pod name and container
   std::map<std::pair<follow::MemberIndex, std::string>, std::unique_ptr<kube::LogStream>> m_logs;
   bool m_logs_held = false;
-  kube::Client::CallId m_call = 0;
-  std::vector<kube::Client::CallId> m_asked;  // about launchers
-  Loop::TimerId m_timer = 0;
+  kube::PendingCall m_call;
+  std::vector<kube::PendingCall> m_asked;  // about launchers
+  Timer m_timer, m_adoption;
   std::optional<result::PodReport> m_report;                   // of the primary, if it has succeeded
   Deadline m_removal_ends;                                     // while the server responds
   bool m_removal_at_once = false, m_unless_succeeded = false;  // RemoveJob
@@ -219,20 +219,20 @@ class ClusterBackend : public run::Backend {
   bool m_cleanup_told = false;
   std::unique_ptr<JobSearch> m_search;
   std::unique_ptr<Lease> m_lease;
-  std::string m_lease_problem;                       // of the last attempt to set a deadline
-  Loop::TimerId m_keep_timer = 0, m_lift_timer = 0;  // the end of the keeping, or of everything; the next attempt to remove the deadline
-  bool m_created_once = false;                       // at most one create was sent …
-  bool m_create_seen = false;                        // … and this is what it has created
-  bool m_deleted = false;                            // the server has accepted a DELETE of the verdict
-  bool m_looked_at_last = false;                     // after that, for the job of such a create
-  Deadline m_settled;                                // by then a create whose response is lost has taken effect or never will
+  std::string m_lease_problem;       // of the last attempt to set a deadline
+  Timer m_keep_timer, m_lift_timer;  // the end of the keeping, or of everything; the next attempt to remove the deadline
+  bool m_created_once = false;       // at most one create was sent …
+  bool m_create_seen = false;        // … and this is what it has created
+  bool m_deleted = false;            // the server has accepted a DELETE of the verdict
+  bool m_looked_at_last = false;     // after that, for the job of such a create
+  Deadline m_settled;                // by then a create whose response is lost has taken effect or never will
   std::optional<Time> m_started, m_ends_since, m_dies_at;
   std::string m_version;  // resourceVersion of the job as it was last seen
   int m_look = 0;         // identifies the last look_again()
   // A GET of the job by its name, in addition to its watch: whether it is gone, whether it has ended.
-  kube::Client::CallId m_question = 0;
-  Loop::TimerId m_question_timer = 0;
-  Loop::TimerId m_end_timer = 0, m_look_timer = 0;
+  kube::PendingCall m_question;
+  Timer m_question_timer;
+  Timer m_end_timer, m_look_timer;
   Freshness m_known;
   struct Absence {
     int lists = 0;       // consecutive ones without it
@@ -240,8 +240,8 @@ class ClusterBackend : public run::Backend {
   };
   std::map<std::string, Absence> m_missing;  // pods, by uid
   int m_absences = 0;                        // consecutive responses that there is no such job
-  kube::Client::CallId m_pods_call = 0;
-  Loop::TimerId m_pods_timer = 0;
+  kube::PendingCall m_pods_call;
+  Timer m_pods_timer;
   int m_questions = 0;      // that brought no response
   int m_vain_looks = 0;     // consecutive
   int m_vain_lists = 0;     // the same for its pods
@@ -261,11 +261,11 @@ class ClusterBackend : public run::Backend {
   std::optional<result::VerdictClass> m_told;
   bool m_leased = false;  // it has a deadline of an earlier attempt, as last seen
   bool m_lifting = false;
-  bool m_begun = false;                  // it has run at some time: suspending a job may remove its start time
-  bool m_waits = false;                  // it is suspended and has not started
-  std::optional<Duration> m_own;         // own_deadline() of the job as last seen
-  Deadline m_lift_rests;                 // until then none is removed
-  kube::Client::CallId m_keep_call = 0;  // a pause between two attempts to keep it
+  bool m_begun = false;           // it has run at some time: suspending a job may remove its start time
+  bool m_waits = false;           // it is suspended and has not started
+  std::optional<Duration> m_own;  // own_deadline() of the job as last seen
+  Deadline m_lift_rests;          // until then none is removed
+  kube::PendingCall m_keep_call;  // a pause between two attempts to keep it
 };
 
 }  // namespace trainstep::cluster

@@ -66,14 +66,13 @@ void ClusterBackend::look_at_launcher(const Json& event) {
   auto& waiting = m_unsure[uid];
   waiting.push_back(event);
   if (waiting.size() > 1) return;
-  const auto asked = m_client.get({"batch/v1", "jobs", m_name_space, launcher_name(), ""}, {}, {}, [this, uid](const kube::Answer& answer) {
+  m_asked.push_back(m_client.get({"batch/v1", "jobs", m_name_space, launcher_name(), ""}, {}, {}, [this, uid](const kube::Answer& answer) {
     const auto events = std::move(m_unsure.extract(uid).mapped());
     const bool hidden = !answer && answer.error().status != 404;
     if (!hidden) m_launchers[uid] = answer && uid_of(*answer) == uid && is_owned_by(*answer, m_uid);
     for (const auto& one : events)
       if (hidden ? is_younger(one) : m_launchers.at(uid)) tell_warning(one);
-  });
-  m_asked.push_back(asked);
+  }));
 }
 
 bool ClusterBackend::is_younger(const Json& event) const {

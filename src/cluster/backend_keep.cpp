@@ -36,9 +36,9 @@ bool is_suspended(const Json& job) {
 // Also while it is being removed: a cancel or a limit was about to end it, and then the signal came.
 void ClusterBackend::dies_at(Time time) {
   m_dies_at = time;
-  if (!m_removal_wanted || m_gone || m_keep_timer != 0) return;
+  if (!m_removal_wanted || m_gone || m_keep_timer) return;
   m_removal_ends.set(time_left() * 3 / 4);
-  m_keep_timer = m_client.loop().after(time_left(), [this] { out_of_time(); });
+  m_keep_timer = m_client.loop().timer(time_left(), [this] { out_of_time(); });
 }
 
 // Nothing of the last second can be spared.
@@ -55,13 +55,14 @@ void ClusterBackend::keep_job(const follow::KeepJob& /*order*/) {
   m_watches.clear();  // losing sight of the job must not end the keeping
   m_keep_wanted = true;
   m_removal_ends.set(time_left());
-  m_keep_timer = m_client.loop().after(m_facts.launcher ? time_left() : time_left() / 2, [this] { cannot_keep("no answer in the remaining time"); });
+  m_keep_timer = m_client.loop().timer(m_facts.launcher ? time_left() : time_left() / 2, [this] { cannot_keep("no answer in the remaining time"); });
   m_submitted ? lease_job() : find_job();
 }
 
 void ClusterBackend::stop_keeping() {
-  for (auto* timer : {&m_keep_timer, &m_lift_timer}) m_client.loop().cancel(std::exchange(*timer, 0));
-  m_client.cancel(std::exchange(m_keep_call, 0));
+  m_keep_timer.cancel();
+  m_lift_timer.cancel();
+  m_keep_call.cancel();
   m_lease.reset();
   m_lifting = false;
 }
@@ -70,7 +71,7 @@ void ClusterBackend::stop_keeping() {
 // has not done anything that its end could lose.
 void ClusterBackend::lease_job() {
   if (!m_taken_over && !m_waits) return try_to_lease(1);
-  m_timer = m_client.loop().after(Duration(0), [this] {
+  m_timer = m_client.loop().timer(Duration(0), [this] {
     if (m_removal_wanted) return;
     m_taken_over ? try_to_lease(1) : look_whether_it_waits();
   });
@@ -79,13 +80,12 @@ void ClusterBackend::lease_job() {
 // Its watch may be silent without being noticed: it may have been resumed, and be training. Without a response now there may be no time for the
 // DELETE.
 void ClusterBackend::look_whether_it_waits() {
-  m_lift_timer = m_client.loop().after(time_left() / 4, [this] {
-    m_lift_timer = 0;
+  m_lift_timer = m_client.loop().timer(time_left() / 4, [this] {
+    m_lift_timer = {};
     waits_in_queue();
   });
   m_keep_call = m_client.get(job_path(), {}, {Duration(0)}, [this](const kube::Answer& answer) {
-    m_keep_call = 0;
-    m_client.loop().cancel(std::exchange(m_lift_timer, 0));
+    m_lift_timer.cancel();
     const auto presence = presence_of(answer, m_plan.job_name, m_uid);
     if (presence == Presence::gone && answer) return kept();
     if (presence == Presence::there) know_job(*answer);
@@ -120,14 +120,13 @@ void ClusterBackend::try_to_lease(int tries) {
 void ClusterBackend::lease_failed(int tries, const kube::ApiError& problem) {
   m_lease_problem = problem.error.message;
   const auto pause = problem.status == 409 && tries <= quick_tries ? Duration(0) : removal_pause(tries, problem);
-  m_timer = m_client.loop().after(pause, [this, tries] { look_before_lease(tries + 1); });
+  m_timer = m_client.loop().timer(pause, [this, tries] { look_before_lease(tries + 1); });
 }
 
 // It has changed since it was seen, perhaps because it was adopted, or is over: then there is nothing that a deadline would have to end. Only a PATCH
 // can tell that it is gone: a server that is read may be behind one that knows the job.
 void ClusterBackend::look_before_lease(int tries) {
   m_keep_call = m_client.get(job_path(), {}, {Duration(0)}, [this, tries](const kube::Answer& answer) {
-    m_keep_call = 0;
     const auto presence = presence_of(answer, m_plan.job_name, m_uid);
     if (presence == Presence::gone && answer) return kept();  // its name belongs to another one
     if (presence == Presence::there) {
@@ -159,14 +158,14 @@ bool ClusterBackend::is_taken_over(const Json& object) const {
 Lease::Job ClusterBackend::lease_of_job() const { return {m_resource, m_name_space, m_plan.job_name, m_uid, m_attempt, m_order->began()}; }
 
 void ClusterBackend::kept() {
-  m_client.loop().cancel(std::exchange(m_keep_timer, 0));
+  m_keep_timer.cancel();
   emit(follow::JobKept{});
 }
 
 void ClusterBackend::cannot_keep(std::string why) {
   stop_keeping();
   m_search.reset();
-  m_client.loop().cancel(m_timer);
+  m_timer.cancel();
   if (!m_lease_problem.empty()) why = m_lease_problem;
   if (m_facts.retry == Retry::follows) {
     if (m_submitted)
@@ -181,11 +180,11 @@ void ClusterBackend::cannot_keep(std::string why) {
 
 // SIGKILL is near: reports what could not be done.
 void ClusterBackend::out_of_time() {
-  m_keep_timer = 0;
+  m_keep_timer = {};
   if (m_gone || !m_removal_wanted) return;
   m_removal.reset();
   m_search.reset();
-  m_client.loop().cancel(m_timer);
+  m_timer.cancel();
   if (m_deleted) return job_has_gone();
   emit(follow::BackendFailed{{ErrorKind::unavailable, "the API server did not accept its deletion in the remaining time"}});
 }
@@ -213,13 +212,13 @@ void ClusterBackend::know_job(const Json& object) {
 void ClusterBackend::look_at_keeping(const Json& object) {
   know_job(object);
   const bool followed = !m_looks_on && !m_keep_wanted && !m_removal_wanted && !m_taken_over;
-  if (!m_leased || m_over || !followed || m_lifting || m_lift_timer != 0) return;
+  if (!m_leased || m_over || !followed || m_lifting || m_lift_timer) return;
   lift_in(m_lift_rests.is_set() && !m_lift_rests.passed() ? next_lift : Duration(0));
 }
 
 void ClusterBackend::lift_in(Duration pause) {
-  m_lift_timer = m_client.loop().after(pause, [this] {
-    m_lift_timer = 0;
+  m_lift_timer = m_client.loop().timer(pause, [this] {
+    m_lift_timer = {};
     if (m_leased && !m_over && !m_gone && !m_taken_over) lift();
   });
 }

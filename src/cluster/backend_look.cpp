@@ -26,9 +26,9 @@ constexpr int old_lists_believed = 12;  // … that are older than the pod: a se
 
 // The job is missing from a list, which may be outdated.
 void ClusterBackend::ask_for_job() {
-  if (m_gone || m_watches.empty() || m_question != 0 || m_question_timer != 0) return;
+  if (m_gone || m_watches.empty() || m_question || m_question_timer) return;
   m_question = m_client.get(job_path(), {}, {}, [this](const kube::Answer& answer) {
-    m_question = 0;
+    m_question = {};
     if (m_watches.empty()) return;  // nobody follows it any more
     const auto presence = presence_of(answer, m_plan.job_name, m_uid);
     if (presence == Presence::gone && has_gone(answer)) return job_gone();
@@ -46,17 +46,17 @@ bool ClusterBackend::has_gone(const kube::Answer& answer) {
 
 // The response was not from an API server that knows this resource, or from one that may be behind the others.
 void ClusterBackend::ask_again() {
-  m_question_timer = m_client.loop().after(m_client.pause(++m_questions), [this] {
-    m_question_timer = 0;
+  m_question_timer = m_client.loop().timer(m_client.pause(++m_questions), [this] {
+    m_question_timer = {};
     ask_for_job();
   });
 }
 
 // A log has ended, and with it perhaps the job.
 void ClusterBackend::expect_end() {
-  if (m_over || m_gone || m_end_timer != 0 || m_end_looks >= most_end_looks) return;
-  m_end_timer = m_client.loop().after(end_is_told * (1 << m_end_looks), [this] {
-    m_end_timer = 0;
+  if (m_over || m_gone || m_end_timer || m_end_looks >= most_end_looks) return;
+  m_end_timer = m_client.loop().timer(end_is_told * (1 << m_end_looks), [this] {
+    m_end_timer = {};
     if (m_over || m_gone || m_watches.empty()) return;
     ++m_end_looks;
     ask_for_job();
@@ -97,11 +97,10 @@ void ClusterBackend::look_again_later(kube::Answer& answer) {
   if (hopeless || ++m_vain_looks > most_vain_looks)
     return emit(follow::BackendFailed{answer ? Error{ErrorKind::unavailable, "get " + job_path().describe() + ": the answer is not an object"}
                                              : std::move(answer.error().error)});
-  m_client.loop().cancel(m_look_timer);
-  m_look_timer = m_client.loop().after(m_client.pause(m_vain_looks), [this] { look_again(); });
+  m_look_timer = m_client.loop().timer(m_client.pause(m_vain_looks), [this] { look_again(); });
 }
 
-void ClusterBackend::list_pods(kube::Client::CallId& call, std::function<void(kube::Answer)> done) {
+void ClusterBackend::list_pods(kube::PendingCall& call, std::function<void(kube::Answer)> done) {
   const kube::Path pods{"v1", "pods", m_name_space, "", ""};
   const auto selector = job_types::find(m_plan.job_type).pods(m_plan.job_name, m_resource, "", -1);
   call = m_client.list(pods, {{"labelSelector", selector}}, {}, std::move(done), {.trim = job_types::trim_pod});
@@ -120,8 +119,7 @@ void ClusterBackend::look_at_pods_again(int turn) {
     m_vain_lists = 0;
     const bool whole = take_list(*answer);
     if (whole && !is_behind(*answer)) return emit(follow::PodsListed{});
-    m_client.loop().cancel(m_look_timer);
-    m_look_timer = m_client.loop().after(next_list, [this, turn] { look_at_pods_again(turn); });
+    m_look_timer = m_client.loop().timer(next_list, [this, turn] { look_at_pods_again(turn); });
   });
 }
 
@@ -135,8 +133,7 @@ bool ClusterBackend::is_behind(const Json& list) {
 // From a gateway, or from an API server that has just started: the pods may exist nevertheless.
 void ClusterBackend::pods_refused(int turn, const kube::ApiError& problem) {
   if (++m_vain_lists <= most_vain_looks) {
-    m_client.loop().cancel(m_look_timer);
-    m_look_timer = m_client.loop().after(m_client.pause(m_vain_lists), [this, turn] { look_at_pods_again(turn); });
+    m_look_timer = m_client.loop().timer(m_client.pause(m_vain_lists), [this, turn] { look_at_pods_again(turn); });
     return;
   }
   if (!m_looks_on) return emit(follow::BackendFailed{problem.error});
@@ -172,12 +169,12 @@ bool ClusterBackend::look_at_pods(const std::vector<Json>& items, const std::str
 }
 
 void ClusterBackend::list_pods_soon() {
-  if (m_pods_timer != 0 || m_pods_call != 0) return;
-  m_pods_timer = m_client.loop().after(next_list, [this] {
-    m_pods_timer = 0;
+  if (m_pods_timer || m_pods_call) return;
+  m_pods_timer = m_client.loop().timer(next_list, [this] {
+    m_pods_timer = {};
     if (m_missing.empty() || m_watches.empty()) return;
     list_pods(m_pods_call, [this](const kube::Answer& answer) {
-      m_pods_call = 0;
+      m_pods_call = {};
       if (!answer || m_watches.empty()) return;
       if (!take_list(*answer)) list_pods_soon();
     });

@@ -42,14 +42,14 @@ void ClusterBackend::remove_job(const follow::RemoveJob& order) {
   m_removal_at_once = order.at_once;
   m_unless_succeeded = order.unless_succeeded;
   m_removal_ends.set(m_dies_at ? std::min(removal_patience, time_left() * 3 / 4) : removal_patience);
-  if (m_dies_at) m_keep_timer = m_client.loop().after(time_left(), [this] { out_of_time(); });
+  if (m_dies_at) m_keep_timer = m_client.loop().timer(time_left(), [this] { out_of_time(); });
   m_submitted ? try_to_remove() : find_job();
 }
 
 // The response to a pending create has the uid; if it does not come soon, the job is looked for by its name.
 void ClusterBackend::find_job() {
   const bool creating = m_submission && m_submission->creating();
-  m_timer = m_client.loop().after(creating ? create_patience : Duration(0), [this] { try_to_find(1); });
+  m_timer = m_client.loop().timer(creating ? create_patience : Duration(0), [this] { try_to_find(1); });
 }
 
 void ClusterBackend::try_to_find(int tries) {
@@ -74,7 +74,7 @@ void ClusterBackend::try_to_find(int tries) {
       return emit(follow::BackendFailed{problem.error});
     }
     if (tries > 1) m_client.failing(this, problem);
-    m_timer = m_client.loop().after(removal_pause(tries, problem), [this, tries] { try_to_find(tries + 1); });
+    m_timer = m_client.loop().timer(removal_pause(tries, problem), [this, tries] { try_to_find(tries + 1); });
   });
 }
 
@@ -112,7 +112,7 @@ void ClusterBackend::found(std::optional<JobSearch::Found> job) {
     return go_on_with_found();
   }
   if (create_may_come()) {
-    m_timer = m_client.loop().after(look_for_create, [this] { try_to_find(1); });
+    m_timer = m_client.loop().timer(look_for_create, [this] { try_to_find(1); });
     return;
   }
   if (m_keep_wanted) return kept();
@@ -145,7 +145,7 @@ Duration ClusterBackend::removal_pause(int tries, const kube::ApiError& problem)
 // the Workflow tells; whether the job has changed since it was seen, the API server tells by its version.
 void ClusterBackend::try_to_remove() {
   if (m_taken_over && (!m_removal_at_once || m_later)) {
-    m_timer = m_client.loop().after(Duration(0), [this] { left_to_follower(is_followed); });
+    m_timer = m_client.loop().timer(Duration(0), [this] { left_to_follower(is_followed); });
     return;
   }
   leaves_claim() ? hand_on_claim([this] { remove_seen(); }) : remove_seen();
@@ -174,7 +174,7 @@ job_types::Judgement ClusterBackend::judgement_of(const Json& job) const { retur
 
 void ClusterBackend::spared(const Json& job) {
   m_removal_wanted = false;
-  m_client.loop().cancel(std::exchange(m_keep_timer, 0));
+  m_keep_timer.cancel();
   if (m_unless_succeeded) return emit(follow::JobSpared{judgement_of(job)});
   tell("the job has succeeded in the meantime; leaving it to its workflow");
   emit(follow::JobGone{});
@@ -182,7 +182,7 @@ void ClusterBackend::spared(const Json& job) {
 
 void ClusterBackend::left_to_follower(std::string_view why) {
   m_removal_wanted = false;
-  m_client.loop().cancel(std::exchange(m_keep_timer, 0));
+  m_keep_timer.cancel();
   tell(std::string(why));
   emit(follow::JobFollowed{});
 }
@@ -212,7 +212,7 @@ void ClusterBackend::removal_ended(Removal::Outcome outcome) {
 void ClusterBackend::removed() {
   const bool in_time = m_facts.pod.empty() || !m_removal_ends.passed();
   if (create_may_come() || (m_settled.is_set() && !m_create_seen && in_time && !std::exchange(m_looked_at_last, true))) {
-    m_timer = m_client.loop().after(look_for_create, [this] { try_to_find(1); });
+    m_timer = m_client.loop().timer(look_for_create, [this] { try_to_find(1); });
     return;
   }
   job_has_gone();
@@ -279,7 +279,7 @@ void ClusterBackend::release_claim(std::function<void(std::string)> done, const 
 // While a create whose response was lost may still take effect, the job keeps the name that it would take.
 void ClusterBackend::remove_when_settled(std::function<void(std::string)> done) {
   if (create_may_come()) {
-    m_timer = m_client.loop().after(look_for_create, [this, done = std::move(done)] { remove_when_settled(done); });
+    m_timer = m_client.loop().timer(look_for_create, [this, done = std::move(done)] { remove_when_settled(done); });
     return;
   }
   remove_to_the_end(false, std::move(done));

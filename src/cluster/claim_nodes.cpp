@@ -122,13 +122,13 @@ void ClaimLook::look() {
 }
 
 void ClaimLook::leave() {
-  if (m_call == 0) return;
-  m_context.client.cancel(std::exchange(m_call, 0));
+  if (!m_call) return;
+  m_call.cancel();
   m_done(std::move(m_access));
 }
 
 void ClaimLook::answered(const kube::Answer& answer) {
-  m_call = 0;
+  m_call = {};
   const auto claim = std::move(m_claims.back());
   m_claims.pop_back();
   if (answer) {

@@ -54,7 +54,6 @@ class ClaimLook {
   ClaimLook(Context context, std::vector<MountedClaim> claims, Done done);
   ClaimLook(const ClaimLook&) = delete;
   ClaimLook& operator=(const ClaimLook&) = delete;
-  ~ClaimLook() { m_context.client.cancel(m_call); }
   // Does not wait for the rest: `done` is called with what is known, unless it was called.
   void leave();
 
@@ -66,7 +65,7 @@ class ClaimLook {
   std::vector<MountedClaim> m_claims;  // remaining ones
   std::map<std::string, ClaimAccess> m_access;
   Done m_done;
-  kube::Client::CallId m_call = 0;
+  kube::PendingCall m_call;
 };
 
 }  // namespace trainstep::cluster

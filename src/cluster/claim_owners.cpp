@@ -108,7 +108,6 @@ void ClaimChange::finish(std::optional<kube::ApiError> problem) { std::exchange(
 
 void ClaimChange::look() {
   m_call = m_client.get(m_path, {}, m_retry, [this](const kube::Answer& answer) {
-    m_call = 0;
     if (answer) return change(*answer);
     const auto status = answer.error().status;
     finish(status == 404 || status == 403 ? std::nullopt : std::optional(answer.error()));
@@ -121,7 +120,6 @@ void ClaimChange::change(const Json& claim) {
   metadata["uid"] = uid_of(claim);
   metadata["resourceVersion"] = text(metadata_of(claim), "resourceVersion");
   m_call = m_client.merge_patch(m_path, {{"metadata", std::move(metadata)}}, m_retry, [this](const kube::Answer& answer) {
-    m_call = 0;
     if (answer || answer.error().status == 404) return finish(std::nullopt);
     if (answer.error().status == 409 && ++m_conflicts <= most_conflicts) return look();
     finish(answer.error());

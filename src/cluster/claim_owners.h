@@ -41,7 +41,6 @@ class ClaimChange {
   ClaimChange(kube::Client& client, kube::Path path, kube::Retry retry, Change change, std::function<void(std::optional<kube::ApiError>)> done);
   ClaimChange(const ClaimChange&) = delete;
   ClaimChange& operator=(const ClaimChange&) = delete;
-  ~ClaimChange() { m_client.cancel(m_call); }
 
  private:
   void look();
@@ -53,7 +52,7 @@ class ClaimChange {
   kube::Retry m_retry;
   Change m_change;
   std::function<void(std::optional<kube::ApiError>)> m_done;
-  kube::Client::CallId m_call = 0;
+  kube::PendingCall m_call;
   int m_conflicts = 0;
 };
 

@@ -114,12 +114,14 @@ bool has_addresses(const plan::Request& request) {
 }
 
 void find_launcher_config(kube::Client& client, const std::string& name_space, std::function<void(Result<LauncherConfig>)> done) {
-  client.get({"v1", "configmaps", name_space, std::string(launcher_config), ""}, {}, {patience, false},
-             [done = std::move(done)](kube::Answer answer) {
-               if (answer) return done(LauncherConfig{text(at(&*answer, "data"), "providers"), text(at(&*answer, "data"), "defaultPipelineRoot")});
-               if (answer.error().status == 403 || answer.error().status == 404) return done(LauncherConfig{});
-               done(std::move(answer.error().error));
-             });
+  auto call = client.get({"v1", "configmaps", name_space, std::string(launcher_config), ""}, {}, {patience, false},
+                         [done = std::move(done)](kube::Answer answer) {
+                           if (answer)
+                             return done(LauncherConfig{text(at(&*answer, "data"), "providers"), text(at(&*answer, "data"), "defaultPipelineRoot")});
+                           if (answer.error().status == 403 || answer.error().status == 404) return done(LauncherConfig{});
+                           done(std::move(answer.error().error));
+                         });
+  call.detach();
 }
 
 void find_stores(kube::Client& client, const std::string& name_space, std::function<void(Result<std::string>)> done) {

@@ -240,7 +240,7 @@ bool may_be(const Json& candidate, const OwnPod& pod) {
 // one that has just started and knows no roles yet. Without the pod there would be a second job. `none_listed`: there is no pod of its node either.
 void look_once_more(kube::Client& client, const std::string& name_space, const OwnPod& pod, const std::string& why, bool none_listed,
                     const std::function<void(Result<Facts>)>& done) {
-  client.get({"v1", "pods", name_space, pod.name, ""}, {}, {std::nullopt, true, true}, [=](const kube::Answer& answer) {
+  auto call = client.get({"v1", "pods", name_space, pod.name, ""}, {}, {std::nullopt, true, true}, [=](const kube::Answer& answer) {
     if (answer) return done(read_facts(*answer, pod.argo_template));
     const auto& problem = answer.error();
     // A pod of Argo that is gone was lost, and this process survived: the job belongs to another attempt.
@@ -249,27 +249,30 @@ void look_once_more(kube::Client& client, const std::string& name_space, const O
     if (problem.status != 403 && problem.status != 404) return done(Error{ErrorKind::unavailable, problem.error.message});
     done(facts_without_pod(name_space, why));
   });
+  call.detach();
 }
 
 // Node ids are reused when Argo recreates a pod, and several names may have the same start: only a single match is certain.
 void look_among_all(kube::Client& client, const std::string& name_space, const OwnPod& pod, const std::string& why,
                     const std::function<void(Result<Facts>)>& done) {
-  client.list({"v1", "pods", name_space, "", ""}, {}, {},
-              [&client, name_space, pod, why, done](kube::Answer answer) {
-                const auto status = answer ? 200 : answer.error().status;
-                if (status == 403 || status == 404) return look_once_more(client, name_space, pod, why, false, done);
-                if (!answer) return done(answer.error().error);
-                std::vector<const Json*> found;
-                for (const auto& candidate : list(&*answer, "items"))
-                  if (metadata_of(candidate) != nullptr) found.push_back(&candidate);
-                const auto is_its_node = [&pod](const Json* candidate) { return !pod.node_id.empty() && node_id_of(*candidate) == pod.node_id; };
-                if (std::ranges::any_of(found, is_its_node)) std::erase_if(found, std::not_fn(is_its_node));
-                if (found.size() != 1) return look_once_more(client, name_space, pod, why, found.empty(), done);
-                done(read_facts(*found.front(), pod.argo_template));
-              },
-              {.trim = [pod](Json& one) {
-                if (!may_be(one, pod)) one = Json::object();
-              }});
+  auto call =
+      client.list({"v1", "pods", name_space, "", ""}, {}, {},
+                  [&client, name_space, pod, why, done](kube::Answer answer) {
+                    const auto status = answer ? 200 : answer.error().status;
+                    if (status == 403 || status == 404) return look_once_more(client, name_space, pod, why, false, done);
+                    if (!answer) return done(answer.error().error);
+                    std::vector<const Json*> found;
+                    for (const auto& candidate : list(&*answer, "items"))
+                      if (metadata_of(candidate) != nullptr) found.push_back(&candidate);
+                    const auto is_its_node = [&pod](const Json* candidate) { return !pod.node_id.empty() && node_id_of(*candidate) == pod.node_id; };
+                    if (std::ranges::any_of(found, is_its_node)) std::erase_if(found, std::not_fn(is_its_node));
+                    if (found.size() != 1) return look_once_more(client, name_space, pod, why, found.empty(), done);
+                    done(read_facts(*found.front(), pod.argo_template));
+                  },
+                  {.trim = [pod](Json& one) {
+                    if (!may_be(one, pod)) one = Json::object();
+                  }});
+  call.detach();
 }
 
 }  // namespace
@@ -283,7 +286,7 @@ Facts facts_for_job_elsewhere(Facts facts) {
 void find_facts(kube::Client& client, const std::string& jobs, const OwnPod& pod, std::function<void(Result<Facts>)> done, kube::Retry retry) {
   const auto& name_space = pod.name_space.empty() ? jobs : pod.name_space;
   const kube::Path path{"v1", "pods", name_space, pod.name, ""};
-  client.get(path, {}, retry, [&client, name_space, pod, done = std::move(done)](const kube::Answer& answer) {
+  auto call = client.get(path, {}, retry, [&client, name_space, pod, done = std::move(done)](const kube::Answer& answer) {
     if (answer) return done(read_facts(*answer, pod.argo_template));
     const auto& problem = answer.error();
     // A token that is not accepted says nothing about permissions: with another identity, a second job would be created.
@@ -291,6 +294,7 @@ void find_facts(kube::Client& client, const std::string& jobs, const OwnPod& pod
     if (problem.status != 403 && problem.status != 404) return done(problem.error);
     look_among_all(client, name_space, pod, problem.error.message, done);
   });
+  call.detach();
 }
 
 }  // namespace trainstep::cluster

@@ -21,14 +21,11 @@ JobSearch::JobSearch(kube::Client& client, const plan::Plan& plan, std::string n
   look(0);
 }
 
-JobSearch::~JobSearch() { m_client.cancel(m_call); }
-
 // A resource that is not served here responds 404 as well, and so may something between us and the API server.
 void JobSearch::look(std::size_t candidate) {
   const auto resource = m_candidates[candidate];
   const kube::Path path{std::string(resource.group_version), std::string(resource.plural), m_name_space, m_job, ""};
   m_call = m_client.get(path, {}, m_retry, [this, candidate, resource](kube::Answer answer) {
-    m_call = 0;
     if (answer && uid_of(*answer).empty())
       answer = tl::unexpected(kube::ApiError{{ErrorKind::unavailable, "get " + m_job + ": the answer is not an object"}, 502, {}, {}, {}});
     const auto done = std::exchange(m_done, nullptr);  // the callback may destroy this object

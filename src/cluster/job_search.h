@@ -28,7 +28,6 @@ class JobSearch {
             std::function<void(Answer)> done, kube::Retry retry = {Duration(0)});
   JobSearch(const JobSearch&) = delete;
   JobSearch& operator=(const JobSearch&) = delete;
-  ~JobSearch();
 
  private:
   void look(std::size_t candidate);
@@ -39,7 +38,7 @@ class JobSearch {
   bool m_served;  // it is known that the only candidate is served
   std::function<void(Answer)> m_done;
   kube::Retry m_retry;
-  kube::Client::CallId m_call = 0;
+  kube::PendingCall m_call;
 };
 
 }  // namespace trainstep::cluster

@@ -34,6 +34,26 @@ bool has(const Found& found, const std::string& uid) {
   return !uid.empty() && std::ranges::any_of(found.jobs, [&](const Submitted& job) { return uid_of(job.object) == uid; });
 }
 
+void next(kube::Client& client, const std::shared_ptr<Search>& search);
+
+void take(kube::Client& client, const std::shared_ptr<Search>& search, const job_types::Resource& resource, kube::Answer answer) {
+  auto& found = search->found;
+  const bool not_served = !answer && kube::tells_not_served(answer.error());
+  const bool odd = !answer && !not_served && answer.error().status == 404;  // from a gateway, which says nothing about it
+  if (odd && ++search->odd_answers <= most_odd_answers)
+    return client.loop().after(client.pause(search->odd_answers), [&client, search] { next(client, search); });
+  search->odd_answers = 0;
+  if (odd) answer.error().error.kind = ErrorKind::unavailable;
+  search->resources.erase(search->resources.begin());
+  if (answer || not_served) ++search->seen;
+  if (!answer && !not_served) found.hidden.push_back(std::move(answer.error().error));
+  const auto* items = answer ? at(&*answer, "items") : nullptr;
+  if (items != nullptr && items->is_array())
+    for (const auto& item : *items)
+      if (!has(found, uid_of(item))) found.jobs.push_back({resource, item, true});
+  next(client, search);
+}
+
 // The preferred version of a resource comes first.
 void next(kube::Client& client, const std::shared_ptr<Search>& search) {
   if (search->resources.empty()) {
@@ -42,25 +62,10 @@ void next(kube::Client& client, const std::shared_ptr<Search>& search) {
   }
   const auto resource = search->resources.front();
   const kube::Path path{std::string(resource.group_version), std::string(resource.plural), search->name_space, "", ""};
-  client.list(path, {{"labelSelector", "app.kubernetes.io/managed-by=trainstep"}}, {patience}, [&client, search, resource](kube::Answer answer) {
-    auto& found = search->found;
-    const bool not_served = !answer && kube::tells_not_served(answer.error());
-    const bool odd = !answer && !not_served && answer.error().status == 404;  // from a gateway, which says nothing about it
-    if (odd && ++search->odd_answers <= most_odd_answers) {
-      client.loop().after(client.pause(search->odd_answers), [&client, search] { next(client, search); });
-      return;
-    }
-    search->odd_answers = 0;
-    if (odd) answer.error().error.kind = ErrorKind::unavailable;
-    search->resources.erase(search->resources.begin());
-    if (answer || not_served) ++search->seen;
-    if (!answer && !not_served) found.hidden.push_back(std::move(answer.error().error));
-    const auto* items = answer ? at(&*answer, "items") : nullptr;
-    if (items != nullptr && items->is_array())
-      for (const auto& item : *items)
-        if (!has(found, uid_of(item))) found.jobs.push_back({resource, item, true});
-    next(client, search);
-  });
+  client
+      .list(path, {{"labelSelector", "app.kubernetes.io/managed-by=trainstep"}}, {patience},
+            [&client, search, resource](auto answer) { take(client, search, resource, std::move(answer)); })
+      .detach();
 }
 
 bool is_of(const Json& object, const std::string& run) {

@@ -29,7 +29,6 @@ KubeflowStore::KubeflowStore(Context context, Done done)
 KubeflowStore::~KubeflowStore() {
   *m_alive = false;
   if (m_exchange != 0) m_context.transport.cancel(m_exchange);
-  m_context.home.loop().cancel(m_timer);
 }
 
 Result<void> KubeflowStore::take(const LauncherConfig& config) {
@@ -65,7 +64,7 @@ void KubeflowStore::failed(std::size_t which, const Error& error) {
   if (which + 1 < objectstore::own_endpoints.size()) return ask(which + 1);
   auto& loop = m_context.home.loop();
   if (loop.now() + next_round < m_until) {
-    m_timer = loop.after(next_round, [this] { ask(0); });
+    m_timer = loop.timer(next_round, [this] { ask(0); });
     return;
   }
   m_context.say(fmt::format("no object store of Kubeflow Pipelines answers: {}", m_failures));

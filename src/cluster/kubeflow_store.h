@@ -48,7 +48,7 @@ class KubeflowStore {
   Time m_until;
   std::string m_failures;  // in this round
   http::Transport::Id m_exchange = 0;
-  Loop::TimerId m_timer = 0;
+  Timer m_timer;
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
 };
 

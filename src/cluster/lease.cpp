@@ -120,7 +120,6 @@ void Lease::mark(const std::string& version, kube::Retry retry, Done done) {
   if (!version.empty()) change["metadata"]["resourceVersion"] = version;
   write_follower(change["metadata"]["annotations"]);
   m_call = m_client.merge_patch(path(), change, retry, [this, retry, done = std::move(done)](const kube::Answer& answer) {
-    m_call = 0;
     if (!answer) return done(answer.error());
     // Whoever removed the deadline from the job may not have reached its launcher.
     if (m_job.resource.has_launcher_job) return patch_launcher(own_seconds(), retry, done);
@@ -132,7 +131,6 @@ void Lease::patch(Json metadata, const Json& seconds, kube::Retry retry, Done do
   const bool sets = metadata["annotations"][kept_annotation].is_string();
   const Json change = {{"metadata", std::move(metadata)}, {"spec", spec_with(m_job.resource, seconds)}};
   m_call = m_client.merge_patch(path(), change, retry, [this, sets, seconds, retry, done = std::move(done)](const kube::Answer& answer) {
-    m_call = 0;
     if (!answer) return done(answer.error());
     if (sets && uid_of(*answer) == m_job.uid && !(is_leased(*answer) && ends_by(*answer, seconds))) return take_back(done);
     if (m_job.resource.has_launcher_job) return patch_launcher(seconds, retry, done);
@@ -144,7 +142,6 @@ void Lease::take_back(Done done) {
   const Json marks = {{kept_annotation, nullptr}, {own_deadline_annotation, nullptr}};
   const Json change = {{"metadata", {{"uid", m_job.uid}, {"annotations", marks}}}, {"spec", spec_with(m_job.resource, own_seconds())}};
   m_call = m_client.merge_patch(path(), change, {Duration(0)}, [this, done = std::move(done)](const kube::Answer& answer) {
-    m_call = 0;
     const auto stays = answer ? std::string() : fmt::format(", but the deadline is set: {}", answer.error().error.message);
     done(kube::ApiError{{ErrorKind::unavailable, fmt::format("patch {}: the deadline and its annotation are not kept{}", path().describe(), stays)},
                         422,
@@ -158,7 +155,6 @@ void Lease::take_back(Done done) {
 void Lease::patch_launcher(const Json& seconds, kube::Retry retry, Done done) {
   const kube::Path path{"batch/v1", "jobs", m_job.name_space, job_types::launcher_job(m_job.resource, m_job.name), ""};
   m_call = m_client.get(path, {}, retry, [this, path, seconds, retry, done = std::move(done)](const kube::Answer& launcher) {
-    m_call = 0;
     if (!launcher && kube::tells_absent(launcher.error(), path.name)) return done(std::nullopt);  // it will be created with it
     if (!launcher) return done(launcher.error());
     const auto* there = at(at(&*launcher, "spec"), "activeDeadlineSeconds");
@@ -166,7 +162,6 @@ void Lease::patch_launcher(const Json& seconds, kube::Retry retry, Done done) {
     if (same || !is_owned_by(*launcher, m_job.uid)) return done(std::nullopt);
     const Json change = {{"metadata", {{"uid", uid_of(*launcher)}}}, {"spec", {{"activeDeadlineSeconds", seconds}}}};
     m_call = m_client.merge_patch(path, change, retry, [this, path, done](const kube::Answer& answer) {
-      m_call = 0;
       if (answer || kube::tells_absent(answer.error(), path.name)) return done(std::nullopt);
       done(answer.error());
     });

@@ -52,7 +52,6 @@ class Lease {
   Lease(kube::Client& client, Job job, std::optional<Duration> own) : m_client(client), m_job(std::move(job)), m_own(own) {}
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
-  ~Lease() { m_client.cancel(m_call); }
 
   // `version`: of the job as it was seen; if it has changed since, nothing is done (409). Empty: any version. If the deadline or the annotations do
   // not persist – a webhook changes the job –, nothing would end it, or nobody would know whose deadline it is: it is removed again (422).
@@ -73,7 +72,7 @@ class Lease {
   kube::Client& m_client;
   Job m_job;
   std::optional<Duration> m_own;
-  kube::Client::CallId m_call = 0;
+  kube::PendingCall m_call;
 };
 
 }  // namespace trainstep::cluster

@@ -42,11 +42,6 @@ OwnedObjects::OwnedObjects(kube::Client& client, Json job, std::vector<OwnedObje
   next();
 }
 
-OwnedObjects::~OwnedObjects() {
-  m_client.cancel(m_call);
-  m_client.loop().cancel(m_timer);
-}
-
 kube::Path OwnedObjects::path(bool with_name) const {
   const auto& object = m_owned_objects[m_at];
   return {"v1", object.plural, text(metadata_of(m_job), "namespace"), with_name ? text(metadata_of(object.object), "name") : "", ""};
@@ -59,7 +54,6 @@ void OwnedObjects::next() {
 
 void OwnedObjects::look() {
   m_call = m_client.get(path(true), {}, {patience, false}, [this](kube::Answer answer) {
-    m_call = 0;
     if (!answer && answer.error().status == 404) return create();
     // Without the permission to read it, it cannot be created either: the pods will tell whether it exists.
     if (!answer && answer.error().status != 403) return finish(std::move(answer.error().error));
@@ -84,9 +78,8 @@ void OwnedObjects::join(const Json& claim) {
   metadata["uid"] = uid_of(claim);
   metadata["resourceVersion"] = text(metadata_of(claim), "resourceVersion");
   m_call = m_client.merge_patch(path(true), {{"metadata", std::move(metadata)}}, {patience, false}, [this, claim](const kube::Answer& answer) {
-    m_call = 0;
     if (!answer && (answer.error().status == 404 || answer.error().status == 409)) {
-      m_timer = m_client.loop().after(look_again, [this] { look(); });
+      m_timer = m_client.loop().timer(look_again, [this] { look(); });
       return;
     }
     if (!answer) {
@@ -111,7 +104,7 @@ void OwnedObjects::await_gone(bool going) {
     return finish(Error{ErrorKind::unavailable, going ? "its deletion does not finish: pods of another job may use it, or a finalizer holds it"
                                                       : "one of a deleted job still exists"});
   if (going && !std::exchange(m_told_going, true)) m_tell(fmt::format("{} is being deleted: waiting to recreate it", path(true).name));
-  m_timer = m_client.loop().after(look_again, [this] { look(); });
+  m_timer = m_client.loop().timer(look_again, [this] { look(); });
 }
 
 void OwnedObjects::create() {
@@ -119,7 +112,6 @@ void OwnedObjects::create() {
   object["metadata"]["ownerReferences"] = owners_for(m_job);
   if (m_owned_objects[m_at].may_be_there) object["metadata"]["labels"] = claim_labels(run());
   m_call = m_client.create(path(false), object, false, {patience, false}, [this](kube::Answer answer) {
-    m_call = 0;
     if (!answer && answer.error().reason == "AlreadyExists") {
       if (!m_gone_by.is_set()) m_gone_by.set(patience);
       return m_gone_by.passed() ? finish(std::move(answer.error().error)) : look();

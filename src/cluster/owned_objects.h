@@ -34,7 +34,6 @@ class OwnedObjects {
   OwnedObjects(kube::Client& client, Json job, std::vector<OwnedObject> objects, Tell tell, std::function<void(Result<void>)> done);
   OwnedObjects(const OwnedObjects&) = delete;
   OwnedObjects& operator=(const OwnedObjects&) = delete;
-  ~OwnedObjects();
 
  private:
   void next();
@@ -54,8 +53,8 @@ class OwnedObjects {
   std::size_t m_at = 0;
   Tell m_tell;
   std::function<void(Result<void>)> m_done;
-  kube::Client::CallId m_call = 0;
-  Loop::TimerId m_timer = 0;
+  kube::PendingCall m_call;
+  Timer m_timer;
   Deadline m_gone_by;  // set while waiting for one of an earlier job, or one that is being deleted, to disappear
   bool m_told_going = false;
 };

@@ -60,8 +60,6 @@ PodDryRun::PodDryRun(kube::Client& client, std::vector<DryRunPod> pods, std::str
   });
 }
 
-PodDryRun::~PodDryRun() { m_client.cancel(m_call); }
-
 void PodDryRun::create(const Json& pod, std::function<void(const kube::Answer&)> done) {
   m_call = m_client.create({"v1", "pods", m_name_space}, pod, true, patience, std::move(done));
 }

@@ -38,7 +38,6 @@ class PodDryRun {
   PodDryRun(kube::Client& client, std::vector<DryRunPod> pods, std::string name_space, Sink sink);
   PodDryRun(const PodDryRun&) = delete;
   PodDryRun& operator=(const PodDryRun&) = delete;
-  ~PodDryRun();
 
  private:
   void try_pods(std::size_t at);
@@ -54,7 +53,7 @@ class PodDryRun {
   std::string m_name_space;
   Sink m_sink;
   bool m_well = true;
-  kube::Client::CallId m_call = 0;
+  kube::PendingCall m_call;
 };
 
 }  // namespace trainstep::cluster

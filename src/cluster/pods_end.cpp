@@ -27,26 +27,19 @@ PodsEnd::PodsEnd(kube::Client& client, const Submitted& job, const plan::Plan& p
   look();
 }
 
-PodsEnd::~PodsEnd() {
-  m_client.cancel(m_call);
-  m_client.loop().cancel(m_next);
-}
-
 void PodsEnd::look() {
-  m_next = 0;
   m_call = m_client.list({"v1", "pods", m_name_space, "", ""}, {{"labelSelector", m_selector}}, {m_patience},
                          [this](const kube::Answer& answer) { looked(answer); }, {.trim = job_types::trim_pod});
 }
 
 void PodsEnd::looked(const kube::Answer& answer) {
-  m_call = 0;
   const auto done = [this](std::optional<kube::ApiError> why) { std::exchange(m_sink.done, nullptr)(why); };  // the callback may destroy this object
   if (!answer) return done(answer.error());
   const auto& items = answer->at("items").get_ref<const Json::array_t&>();
   const auto left = std::ranges::find_if(items, [this](const Json& pod) { return m_index.member_of(pod, m_uid, m_created).has_value(); });
   if (left == items.end()) return done(std::nullopt);
   if (++m_looks == told_after && m_sink.remains) m_sink.remains(text(metadata_of(*left), "name"));
-  m_next = m_client.loop().after(next_look, [this] { look(); });
+  m_next = m_client.loop().timer(next_look, [this] { look(); });
 }
 
 }  // namespace trainstep::cluster

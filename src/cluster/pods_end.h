@@ -24,7 +24,6 @@ class PodsEnd {
   PodsEnd(kube::Client& client, const Submitted& job, const plan::Plan& plan, Duration patience, Sink sink);
   PodsEnd(const PodsEnd&) = delete;
   PodsEnd& operator=(const PodsEnd&) = delete;
-  ~PodsEnd();
 
  private:
   void look();
@@ -35,8 +34,8 @@ class PodsEnd {
   std::string m_selector, m_name_space, m_uid, m_created;
   Duration m_patience;
   Sink m_sink;
-  kube::Client::CallId m_call = 0;
-  Loop::TimerId m_next = 0;
+  kube::PendingCall m_call;
+  Timer m_next;
   int m_looks = 0;
 };
 

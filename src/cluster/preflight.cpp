@@ -39,8 +39,6 @@ Preflight::Preflight(kube::Client& client, http::Transport& transport, const pla
                                    nullptr, Submission::Depth::dry_run);
 }
 
-Preflight::~Preflight() { m_client.cancel(m_call); }
-
 void Preflight::tell(Finding::Severity severity, std::string text) {
   m_diagnosis.failed = m_diagnosis.failed || severity == error;
   m_sink.found({severity, std::move(text)});

@@ -37,7 +37,6 @@ class Preflight {
             Sink sink);
   Preflight(const Preflight&) = delete;
   Preflight& operator=(const Preflight&) = delete;
-  ~Preflight();
 
  private:
   void submitted(const Result<Submitted>& result);
@@ -59,7 +58,7 @@ class Preflight {
   Json m_object;  // the job as it would be accepted; null: it would not
   std::vector<Permission> m_permissions;
   Diagnosis m_diagnosis;
-  kube::Client::CallId m_call = 0;
+  kube::PendingCall m_call;
   std::unique_ptr<Submission> m_submission;
   std::unique_ptr<StepData> m_step_data;
   std::unique_ptr<PodDryRun> m_pod_dry_run;

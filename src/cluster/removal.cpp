@@ -56,17 +56,9 @@ Removal::Removal(kube::Client& client, Order order, Sink sink) : m_client(client
   remove();
 }
 
-Removal::~Removal() {
-  m_client.cancel(m_call);
-  for (const auto timer : {m_next, m_due, m_limit}) m_client.loop().cancel(timer);
-}
-
-void Removal::stop_timer(Loop::TimerId& timer) { m_client.loop().cancel(std::exchange(timer, 0)); }
-
 void Removal::limit_tries() {
-  stop_timer(m_limit);
   m_late = false;
-  m_limit = m_client.loop().after(m_order.patience, [this] { too_late(); });
+  m_limit = m_client.loop().timer(m_order.patience, [this] { too_late(); });
 }
 
 void Removal::remove() {
@@ -74,20 +66,18 @@ void Removal::remove() {
   const bool versioned = !m_order.version.empty() && m_conflicts < most_conflicts;
   const kube::Preconditions seen{m_order.uid, versioned ? m_order.version : ""};
   m_call = m_client.remove(m_order.path, kube::Propagation::foreground, seen, {Duration(0)}, [this, versioned](const kube::Answer& answer) {
-    stop_timer(m_due);
-    m_call = 0;
+    m_due.cancel();
     answered(answer, versioned);
   });
-  m_due = m_client.loop().after(answer_due, [this] {
-    m_due = m_client.loop().after(answer_lost - answer_due, [this] { silent(); });
+  m_due = m_client.loop().timer(answer_due, [this] {
+    m_due = m_client.loop().timer(answer_lost - answer_due, [this] { silent(); });
     m_sink.failing(no_answer(m_order.path, answer_due));
   });
 }
 
 // It is read instead: that needs no write.
 void Removal::silent() {
-  m_due = 0;
-  m_client.cancel(m_call);
+  m_call.cancel();
   m_lost = true;
   m_hopeless = m_late;
   look();
@@ -114,7 +104,7 @@ void Removal::refused(const kube::ApiError& problem) {
   if (!may_help(problem)) return finish(m_order.taken ? End::taken : End::failed, problem);
   const auto pause = std::min(m_client.pause(std::max(m_tries, 1), problem.retry_after), m_order.patience / 4);
   if (m_tries > 1 || pause >= answer_due) m_sink.failing(problem);
-  m_next = m_client.loop().after(pause, [this] { look(); });
+  m_next = m_client.loop().timer(pause, [this] { look(); });
 }
 
 // Other responses – a proxy's 400 or 410, a method that is not allowed – may not come from the API server, and need not be final. A server that is
@@ -128,7 +118,7 @@ bool Removal::may_help(const kube::ApiError& problem) {
     return !final && !(m_silence_ends && m_silence_ends->passed());
   }
   m_silence_ends.reset();
-  if (m_limit == 0 && !m_late) limit_tries();
+  if (!m_limit && !m_late) limit_tries();
   if (problem.status == 403) {
     if (problem.error.kind != ErrorKind::denied) return false;  // a webhook that has seen this very object
     if (!m_refusal_ends) m_refusal_ends.emplace(m_client.loop()).set(refusal_patience);
@@ -140,20 +130,17 @@ bool Removal::may_help(const kube::ApiError& problem) {
 }
 
 void Removal::too_late() {
-  m_limit = 0;
+  m_limit = {};
   m_late = true;
-  if (m_next == 0) return;
-  stop_timer(m_next);
+  if (!m_next) return;
+  m_next.cancel();
   look();
 }
 
 // A DELETE that was not received, or was refused, must not hit an object that has become another, or is to stay, in the meantime.
 void Removal::look() {
-  m_next = 0;
-  m_call = m_client.get(m_order.path, {}, {Duration(0)}, [this](kube::Answer answer) {
-    m_call = 0;
-    seen(std::move(answer));
-  });
+  m_next = {};
+  m_call = m_client.get(m_order.path, {}, {Duration(0)}, [this](kube::Answer answer) { seen(std::move(answer)); });
 }
 
 void Removal::seen(kube::Answer answer) {
@@ -194,7 +181,7 @@ void Removal::try_again() {
 }
 
 void Removal::await_end() {
-  stop_timer(m_limit);
+  m_limit.cancel();
   m_late = false;
   m_tries = 0;
   m_refusal_ends.reset();
@@ -202,12 +189,12 @@ void Removal::await_end() {
   if (m_order.end_patience && !m_end_ends) m_end_ends.emplace(m_client.loop()).set(*m_order.end_patience);
   if (m_end_ends && m_end_ends->passed()) return finish(is_going(m_last) ? End::taken : End::failed);
   const bool waited = m_end_told->passed();
-  m_next = m_client.loop().after(waited ? rare_look : next_look, [this] { look(); });
+  m_next = m_client.loop().timer(waited ? rare_look : next_look, [this] { look(); });
   if (waited && m_sink.remains) std::exchange(m_sink.remains, nullptr)(m_last);
 }
 
 void Removal::finish(End end, std::optional<kube::ApiError> problem) {
-  for (auto* timer : {&m_next, &m_due, &m_limit}) stop_timer(*timer);
+  for (auto* timer : {&m_next, &m_due, &m_limit}) timer->cancel();
   const auto done = std::move(m_sink.done);  // the callback may destroy this object
   done({end, std::move(problem), std::move(m_last)});
 }

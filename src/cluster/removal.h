@@ -45,7 +45,6 @@ class Removal {
   Removal(kube::Client& client, Order order, Sink sink);
   Removal(const Removal&) = delete;
   Removal& operator=(const Removal&) = delete;
-  ~Removal();
 
  private:
   void remove();
@@ -60,16 +59,15 @@ class Removal {
   void too_late();
   [[nodiscard]] bool may_help(const kube::ApiError& problem);
   void limit_tries();
-  void stop_timer(Loop::TimerId& timer);
   void finish(End end, std::optional<kube::ApiError> problem = {});
 
   kube::Client& m_client;
   Order m_order;
   Sink m_sink;
-  kube::Client::CallId m_call = 0;
-  Loop::TimerId m_next = 0;   // the next look
-  Loop::TimerId m_due = 0;    // a response is due
-  Loop::TimerId m_limit = 0;  // the last attempt
+  kube::PendingCall m_call;
+  Timer m_next;   // the next look
+  Timer m_due;    // a response is due
+  Timer m_limit;  // the last attempt
   std::optional<Deadline> m_refusal_ends, m_silence_ends, m_end_told, m_end_ends;
   Json m_last;
   int m_tries = 0;             // since the last useful response

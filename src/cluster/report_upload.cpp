@@ -20,7 +20,7 @@ constexpr Duration patience{10'000};
 ReportUpload::ReportUpload(Context context, std::string uri, std::string page, Done done)
     : m_context(std::move(context)), m_uri(std::move(uri)), m_page(std::move(page)), m_done(std::move(done)) {
   auto& loop = m_context.home.loop();
-  m_timer = loop.after(longest, [this] { finish(Error{ErrorKind::unavailable, fmt::format("no answer within {}", trainstep::describe(longest))}); });
+  m_timer = loop.timer(longest, [this] { finish(Error{ErrorKind::unavailable, fmt::format("no answer within {}", trainstep::describe(longest))}); });
   find_stores(m_context.home, m_context.name_space, [this, alive = m_alive](Result<std::string> providers) {
     if (!*alive || !m_done) return;
     if (!providers) return finish(std::move(providers.error()));
@@ -28,11 +28,7 @@ ReportUpload::ReportUpload(Context context, std::string uri, std::string page, D
   });
 }
 
-ReportUpload::~ReportUpload() {
-  *m_alive = false;
-  m_context.home.cancel(m_call);
-  m_context.home.loop().cancel(m_timer);
-}
+ReportUpload::~ReportUpload() { *m_alive = false; }
 
 void ReportUpload::find_keys(const std::string& providers) {
   auto address = objectstore::Address::parse(m_uri);
@@ -45,7 +41,6 @@ void ReportUpload::find_keys(const std::string& providers) {
   if (m_provider.keys.secret.empty())
     return put(objectstore::keys_of(home.loop(), m_context.transport, m_context.environment, m_provider.store.region));
   m_call = home.get({"v1", "secrets", m_context.name_space, m_provider.keys.secret, ""}, {}, {patience, false}, [this](kube::Answer answer) {
-    m_call = 0;
     if (!answer) return finish(in_context("credentials of the object store", std::move(answer.error().error)));
     auto keys = keys_in(*answer, m_provider.keys);
     if (!keys) return finish(std::move(keys.error()));
@@ -58,7 +53,7 @@ void ReportUpload::put(const std::shared_ptr<objectstore::CredentialsProvider>& 
   limits.patience = patience;
   limits.silence = patience;
   m_client = std::make_unique<objectstore::Client>(m_context.home.loop(), m_context.transport, m_provider.store, keys, m_context.seed, limits);
-  m_client->put(
+  m_put = m_client->put(
       m_address, [this]() -> Result<std::string> { return m_page; },
       [this](auto answer) {
         if (!answer) return finish(std::move(answer.error().error));

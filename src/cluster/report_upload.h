@@ -44,8 +44,9 @@ class ReportUpload {
   objectstore::Address m_address;
   objectstore::Provider m_provider;
   std::unique_ptr<objectstore::Client> m_client;
-  kube::Client::CallId m_call = 0;
-  Loop::TimerId m_timer = 0;
+  kube::PendingCall m_call;
+  objectstore::PendingCall m_put;
+  Timer m_timer;
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
 };
 

@@ -32,8 +32,6 @@ Result<objectstore::Credentials> keys_in(const Json& secret, const objectstore::
 SecretKeys::SecretKeys(kube::Client& home, std::string name_space, objectstore::CredentialsRef at, objectstore::Credentials first, Say say)
     : m_home(home), m_name_space(std::move(name_space)), m_at(std::move(at)), m_keys(std::move(first)), m_say(std::move(say)) {}
 
-SecretKeys::~SecretKeys() { m_home.cancel(m_call); }
-
 // If several requests with the same credentials are refused, the Secret is read again once.
 void SecretKeys::refused(const objectstore::Credentials& keys) {
   if (keys == m_keys) m_refused = true;
@@ -44,7 +42,6 @@ void SecretKeys::ask(Done done) {
   m_waiting.push_back(std::move(done));
   if (m_waiting.size() > 1) return;
   m_call = m_home.get({"v1", "secrets", m_name_space, m_at.secret, ""}, {}, {patience, false}, [this](const kube::Answer& answer) {
-    m_call = 0;
     const auto keys = take(answer);
     for (const auto& waiting : std::exchange(m_waiting, {})) waiting(keys);  // last: a callback may destroy this object
   });

@@ -24,7 +24,6 @@ class SecretKeys : public objectstore::CredentialsProvider {
   SecretKeys(kube::Client& home, std::string name_space, objectstore::CredentialsRef at, objectstore::Credentials first, Say say);
   SecretKeys(const SecretKeys&) = delete;
   SecretKeys& operator=(const SecretKeys&) = delete;
-  ~SecretKeys() override;
 
   void ask(Done done) override;
   void refused(const objectstore::Credentials& keys) override;
@@ -39,7 +38,7 @@ class SecretKeys : public objectstore::CredentialsProvider {
   Say m_say;
   bool m_refused = false;
   std::vector<Done> m_waiting;
-  kube::Client::CallId m_call = 0;
+  kube::PendingCall m_call;
 };
 
 }  // namespace trainstep::cluster

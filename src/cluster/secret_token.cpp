@@ -22,13 +22,11 @@ SecretToken::SecretToken(kube::Client& home, kube::Path secret, kube::Credential
       m_say(std::move(say)),
       m_read(home.loop().now()) {}
 
-SecretToken::~SecretToken() { m_home.cancel(m_call); }
-
 // A request with the token is retried for a minute, so a refusal too soon after the last read occurs again.
 void SecretToken::refused() {
-  if (m_call != 0 || m_home.loop().now() - m_read < between_readings) return;
+  if (m_call || m_home.loop().now() - m_read < between_readings) return;
   m_call = m_home.get(m_secret, {}, {patience}, [this](kube::Answer answer) {
-    m_call = 0;
+    m_call = {};
     m_read = m_home.loop().now();
     take(std::move(answer));
   });

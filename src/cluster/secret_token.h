@@ -20,9 +20,8 @@ class SecretToken : public kube::SlowTokenSource {
   SecretToken(kube::Client& home, kube::Path secret, kube::Credentials& first, Say say);
   SecretToken(const SecretToken&) = delete;
   SecretToken& operator=(const SecretToken&) = delete;
-  ~SecretToken() override;
 
-  bool ready(Time /*now*/) override { return m_call == 0; }
+  bool ready(Time /*now*/) override { return !m_call; }
   Result<std::string> token(Time now) override { return m_token->token(now); }
   void refused() override;
   [[nodiscard]] std::shared_ptr<const http::Endpoint> endpoint() const override { return m_endpoint; }
@@ -40,7 +39,7 @@ class SecretToken : public kube::SlowTokenSource {
   Say m_say;
   std::string m_said;
   Time m_read;
-  kube::Client::CallId m_call = 0;
+  kube::PendingCall m_call;
 };
 
 }  // namespace trainstep::cluster

@@ -70,9 +70,7 @@ void Session::look_for_own_pod(kube::Retry retry) {
 void Session::look_in_haste() {
   if (m_known || m_over) return;
   look_for_own_pod({Duration(0)});
-  m_loop.after(hasty_look, [this, alive = m_alive] {
-    if (*alive) look_in_haste();
-  });
+  m_timers.keep(m_loop.timer(hasty_look, [this] { look_in_haste(); }));
 }
 
 void Session::know(Result<Facts> facts) {
@@ -103,8 +101,8 @@ void Session::look_for_stores() {
 void Session::configure() {
   m_job_facts = m_facts.name_space == m_job_name_space ? m_facts : facts_for_job_elsewhere(m_facts);
   if (m_options.configuration_secret.empty()) return plan_and_run();
-  m_home.get(configuration_secret(), {}, {patience, false}, [this, alive = m_alive](kube::Answer answer) {
-    if (!*alive || m_over) return;
+  m_call = m_home.get(configuration_secret(), {}, {patience, false}, [this](kube::Answer answer) {
+    if (m_over) return;
     auto connected = answer ? connect(*answer) : Result<void>(std::move(answer.error().error));
     if (!connected) return finish_early(result::from_error(in_context("cluster_configuration_secret", std::move(connected.error()))));
     m_configuration = std::move(*answer);
@@ -117,8 +115,8 @@ void Session::configure() {
 void Session::find_remote_keys() {
   const auto& store = m_job_store->folder.store;
   const objectstore::CredentialsRef at{store.secret, store.access_key_key, store.secret_key_key};
-  m_home.get({"v1", "secrets", m_options.name_space, at.secret, ""}, {}, {patience, false}, [this, at, alive = m_alive](kube::Answer answer) {
-    if (!*alive || m_over) return;
+  m_call = m_home.get({"v1", "secrets", m_options.name_space, at.secret, ""}, {}, {patience, false}, [this, at](kube::Answer answer) {
+    if (m_over) return;
     auto keys = answer ? keys_in(*answer, at) : Result<objectstore::Credentials>(std::move(answer.error().error));
     if (!keys) return finish_early(result::from_error(in_context("credentials of the object store", std::move(keys.error()))));
     m_job_store->keys = std::move(*keys);
@@ -296,9 +294,7 @@ void Session::hear_the_step(int looks) {
   if (!told && verdict.verdict_class == succeeded && !m_backend->gone() && looks > 0) {
     if (looks == most_looks - 2) say("the job has succeeded; waiting for its step to report the outputs");
     if (looks == 1) say("its step has not reported an outcome; showing the job's own");
-    m_loop.after(next_look, [this, alive = m_alive, looks] {
-      if (*alive) hear_the_step(looks - 1);
-    });
+    m_timers.keep(m_loop.timer(next_look, [this, looks] { hear_the_step(looks - 1); }));
     return;
   }
   if (told && *told != verdict.verdict_class && verdict.verdict_class != interrupted) {
@@ -371,9 +367,9 @@ void Session::fetch_curves() {
       if (*alive && m_curves) curves_fetched(std::move(report));
     });
   });
-  m_loop.after(limit, [this, alive = m_alive] {
-    if (*alive && m_curves) curves_fetched(Error{ErrorKind::unavailable, "no answer for 30 s"});
-  });
+  m_timers.keep(m_loop.timer(limit, [this] {
+    if (m_curves) curves_fetched(Error{ErrorKind::unavailable, "no answer for 30 s"});
+  }));
 }
 
 void Session::curves_fetched(Result<result::PodReport> report) {
@@ -457,7 +453,7 @@ void Session::request_stop(int signal) {
   if (m_curves) return curves_fetched(Error{ErrorKind::cancelled, fmt::format("{} arrived in the meantime", result::signal_name(signal))});
   if (m_over) return;
   if (hurried_on && m_early && !m_runner) return finish_early({result::VerdictClass::cancelled, what_may_be_left(), std::nullopt, false, signal});
-  if (m_early && !m_runner) return m_early_ends == 0 ? limit_early_stop() : void();  // it is on its way
+  if (m_early && !m_runner) return !m_early_ends ? limit_early_stop() : void();  // it is on its way
   hurry();
   const auto go_on = [this, signal](std::optional<WorkflowMonitor::Eviction> eviction) {
     if (m_runner) return stop_runner(signal, std::move(eviction));
@@ -519,19 +515,17 @@ void Session::hurry() {
 
 // The time of a pod ends whether requests are answered or not.
 void Session::limit_early_stop() {
-  m_loop.cancel(std::exchange(m_early_ends, 0));
+  m_early_ends.cancel();
   if (!m_signalled || m_options.pod.name.empty()) return;
   const auto left = [this](Duration of_grace) {
     return std::max(Duration(0), std::chrono::duration_cast<Duration>(*m_signalled + of_grace - m_loop.now()));
   };
-  m_early_ends = m_loop.after(left(m_facts.grace - std::min(last_word, m_facts.grace / 4)), [this, alive = m_alive] {
-    if (!*alive || m_over || m_runner) return;
+  m_early_ends = m_loop.timer(left(m_facts.grace - std::min(last_word, m_facts.grace / 4)), [this] {
+    if (m_over || m_runner) return;
     finish_early({result::VerdictClass::cancelled, what_may_be_left(), std::nullopt, false, m_early->signal});
   });
   if (m_known || m_options.run_id.empty()) return;
-  m_loop.after(left(m_facts.grace / 2), [this, alive = m_alive] {
-    if (*alive) know_the_run_only();
-  });
+  m_timers.keep(m_loop.timer(left(m_facts.grace / 2), [this] { know_the_run_only(); }));
 }
 
 // Our own pod could not be read in time. A run id that is an input is enough to know the name of the job.
@@ -572,9 +566,9 @@ void Session::wind_down() {
   if (m_over || m_runner) return;
   if (std::exchange(m_early->why_unknown, false)) {
     const auto left = std::chrono::duration_cast<Duration>(killed_at() - m_loop.now());
-    m_loop.after(std::max(Duration(0), left / 3), [this, alive = m_alive] {  // the rest is for the job
-      if (*alive && !m_runner && m_workflow_monitor) m_workflow_monitor->hurry();
-    });
+    m_timers.keep(m_loop.timer(std::max(Duration(0), left / 3), [this] {  // the rest is for the job
+      if (!m_runner && m_workflow_monitor) m_workflow_monitor->hurry();
+    }));
     return m_workflow_monitor->ask_why([this](std::optional<WorkflowMonitor::Eviction> eviction) {
       m_early->eviction = std::move(eviction);
       wind_down();

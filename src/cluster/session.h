@@ -164,7 +164,9 @@ class Session {
   };
   std::optional<EarlyStop> m_early;
   std::function<void(std::string)> m_concluded;
-  Loop::TimerId m_early_ends = 0;
+  Timer m_early_ends;
+  PendingSet<Loop> m_timers;  // all others
+  kube::PendingCall m_call;   // reads a Secret
   int m_stops = 0;
   std::optional<Time> m_signalled;  // the first of them
   bool m_known = false;             // the facts are

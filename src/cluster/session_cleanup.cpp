@@ -108,13 +108,13 @@ Duration Session::time_to_clean() const {
 
 void Session::limit_cleanup() {
   if (std::exchange(m_cleanup_limited, true)) return;
-  m_loop.after(time_to_clean(), [this, alive = m_alive] {
-    if (!*alive || !m_concluded) return;
+  m_timers.keep(m_loop.timer(time_to_clean(), [this] {
+    if (!m_concluded) return;
     if (!m_data) return concluded("no time left to wait for the API server: the job may still exist, or not be marked as done");
     concluded(fmt::format("no time left {}: its data at {} may remain",
                           m_pods_gone ? "to remove the data of the job" : "to wait for the end of the job's pods",
                           m_plan->data.prefix.in_store() ? m_plan->data.prefix.uri : "the locations of its outputs"));
-  });
+  }));
 }
 
 void Session::concluded(std::string problem) {

@@ -13,15 +13,15 @@ namespace trainstep::cluster {
 void Session::limit_collecting() {
   const auto limit = [this](const std::string& option, const std::string& of, const std::optional<Duration>& time, Duration spent) {
     if (!time) return;
-    m_loop.after(std::max(*time - spent, Duration{}), [this, alive = m_alive, option, of, time = *time] {
-      if (!*alive || !m_collecting) return;
+    m_timers.keep(m_loop.timer(std::max(*time - spent, Duration{}), [this, option, of, time = *time] {
+      if (!m_collecting) return;
       m_data.reset();
       lose_outputs(
           {result::VerdictClass::timeout,
            fmt::format("the training succeeded; the limit of {} for {} (job_options.limits.{}) was exceeded while its outputs were being fetched",
                        trainstep::describe(time), of, option),
            std::nullopt, false, 0});
-    });
+    }));
   };
   const auto& limits = m_plan->options.limits;
   limit("finishing", "finishing", limits.finishing, m_outcome.timeline.spent_in(result::Phase::finishing, m_loop.now()));

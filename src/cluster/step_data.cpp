@@ -45,10 +45,7 @@ Result<result::PodReport> report_in(std::string_view text) {
 
 StepData::StepData(const plan::Plan& plan, Context context) : m_plan(plan), m_context(std::move(context)) {}
 
-StepData::~StepData() {
-  *m_alive = false;
-  m_context.home.cancel(m_call);
-}
+StepData::~StepData() { *m_alive = false; }
 
 // Opens the stores of the plan one after the other, because their credentials are in Secrets.
 void StepData::open(Done done) {
@@ -71,7 +68,6 @@ void StepData::open(Done done) {
                  std::move(done));
   m_call = m_context.home.get({"v1", "secrets", m_context.name_space, access.secret, ""}, {}, m_context.retry,
                               [this, &access, done = std::move(done)](kube::Answer answer) {
-                                m_call = 0;
                                 if (!answer) return done(in_context("credentials of the object store", std::move(answer.error().error)));
                                 const objectstore::CredentialsRef at{access.secret, access.access_key_key, access.secret_key_key};
                                 auto keys = keys_in(*answer, at);
@@ -140,9 +136,8 @@ void StepData::remove(const std::string& uri, int looks, Done done) {
       std::make_unique<objectstore::Removal>(m_stores->of(m_plan.data.prefix), std::move(*address), [this, uri, looks, pause, done](auto removed) {
         if (!removed) return done(std::move(removed.error().error));
         if (looks == 1) return done({});
-        m_context.home.loop().after(pause, [this, alive = m_alive, uri, looks, done] {
-          if (*alive) unless_replaced(done, [this, uri, looks, done] { remove(uri, looks - 1, done); });
-        });
+        m_next_removal = m_context.home.loop().timer(
+            pause, [this, uri, looks, done] { unless_replaced(done, [this, uri, looks, done] { remove(uri, looks - 1, done); }); });
       });
 }
 
@@ -229,9 +224,7 @@ void StepData::read_next() {
     if (!opened) return next(opened.error());
     auto address = Address::parse(to.uri);
     if (!address) return next(std::move(address.error()));
-    m_stores->of(to).get(*address, std::nullopt, "", [alive = m_alive, next](auto answer) {
-      if (*alive) next(without_status<std::string>(std::move(answer)));
-    });
+    m_reading = m_stores->of(to).get(*address, std::nullopt, "", [next](auto answer) { next(without_status<std::string>(std::move(answer))); });
   });
 }
 
@@ -275,9 +268,7 @@ void StepData::look_on_claim(const run::OutputFound& output, int looks, const Do
                                                   : fmt::format("{}: nothing is at {} any more", output.name, output.path)});
   if (looks == looks_on_claims - 5)
     m_context.say(fmt::format("{}: the training's output at {} is not visible here; checking again for a minute", output.name, output.path));
-  m_context.home.loop().after(second, [this, alive = m_alive, &output, looks, done] {
-    if (*alive) look_on_claim(output, looks - 1, done);
-  });
+  m_next_look = m_context.home.loop().timer(second, [this, &output, looks, done] { look_on_claim(output, looks - 1, done); });
 }
 
 void StepData::whole_report(std::function<void(Result<result::PodReport>)> done) {
@@ -298,8 +289,7 @@ void StepData::whole_report(std::function<void(Result<result::PodReport>)> done)
     if (!opened) return done(std::move(opened.error()));
     auto address = Address::parse(place.uri);
     if (!address) return done(std::move(address.error()));
-    m_stores->of(place).get(*address, std::nullopt, "", [alive = m_alive, done](auto answer) {
-      if (!*alive) return;
+    m_report_call = m_stores->of(place).get(*address, std::nullopt, "", [done](auto answer) {
       auto text = without_status<std::string>(std::move(answer));
       if (!text) return done(std::move(text.error()));
       done(report_in(*text));

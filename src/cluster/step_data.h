@@ -116,7 +116,9 @@ class StepData {
   std::vector<plan::TaskInput> m_inputs;
   std::map<std::string, PendingOutput> m_pending;  // by output
   std::vector<plan::TaskOutput> m_outputs;
-  kube::Client::CallId m_call = 0;
+  kube::PendingCall m_call;
+  objectstore::PendingCall m_reading, m_report_call;
+  Timer m_next_removal, m_next_look;
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
 };
 

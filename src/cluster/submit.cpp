@@ -125,8 +125,6 @@ Submission::Submission(kube::Client& client, const plan::Plan& plan, const Facts
 Submission::~Submission() {
   *m_alive = false;
   if (m_order != nullptr) m_order->forget();
-  m_client.cancel(m_call);
-  m_client.loop().cancel(m_timer);
   m_client.forget(this);
 }
 
@@ -150,22 +148,19 @@ kube::Path Submission::object_path() const {
 
 std::string Submission::shown_name() const { return fmt::format("{}/{}", m_resource.plural, m_plan.job_name); }
 
-void Submission::fail(Error error) {
-  m_call = 0;
-  m_sink.done(std::move(error));
-}
+void Submission::fail(Error error) { m_sink.done(std::move(error)); }
 
 // Soon, and not for ever.
 bool Submission::again(std::function<void()> question, std::optional<Duration> floor) {
   if (++m_odd_answers > most_odd_answers) return false;
-  m_timer = m_client.loop().after(std::min(m_client.pause(m_odd_answers, floor), longest_pause), std::move(question));
+  m_timer = m_client.loop().timer(std::min(m_client.pause(m_odd_answers, floor), longest_pause), std::move(question));
   return true;
 }
 
 // An API server that has just started does not know all of its resources yet. Callers that only want to know need not wait for that.
 void Submission::not_served() {
   if (++m_not_served <= (m_depth == Depth::create ? most_odd_answers : 1)) {
-    m_timer = m_client.loop().after(std::clamp(m_client.pause(m_not_served), look_again, longest_pause), [this] { discover(0); });
+    m_timer = m_client.loop().timer(std::clamp(m_client.pause(m_not_served), look_again, longest_pause), [this] { discover(0); });
     return;
   }
   fail(input_error(fmt::format("distribution_type {}: this cluster does not serve {}; is its operator installed? \"{}\" requires none",
@@ -191,7 +186,6 @@ void Submission::discover(std::size_t candidate) {
 
 void Submission::look() {
   m_call = m_client.get(object_path(), {}, patient(), [this](kube::Answer answer) {
-    m_call = 0;
     if (answer && uid_of(*answer).empty()) answer = tl::unexpected(no_object("get " + shown_name()));
     if (answer) {
       m_client.works(this);  // whatever became of a create
@@ -209,7 +203,7 @@ void Submission::look() {
 
 void Submission::absent() {
   if (m_refusal && unsettled() > Duration(0)) {
-    m_timer = m_client.loop().after(look_again, [this] { look(); });
+    m_timer = m_client.loop().timer(look_again, [this] { look(); });
     return;
   }
   if (m_refusal) return fail(std::move(*m_refusal));
@@ -220,7 +214,6 @@ void Submission::absent() {
 
 void Submission::check() {
   m_call = m_client.create(collection(), m_manifest, true, patient(), [this](kube::Answer answer) {
-    m_call = 0;
     const auto lost = answer ? lost_mark(m_manifest, *answer) : "";
     if (!lost.empty()) return fail(unmarked(lost));
     const bool odd = !answer && is_odd_refusal(answer.error()) && (m_depth == Depth::create || kube::says_nothing(answer.error()));
@@ -240,7 +233,7 @@ void Submission::taken() {
   if (++m_taken == 1) return look();
   if (m_taken > most_taken)
     return fail({ErrorKind::unavailable, fmt::format("the API server's answers disagree on whether {} exists", shown_name())});
-  m_timer = m_client.loop().after(look_again, [this] { look(); });
+  m_timer = m_client.loop().timer(look_again, [this] { look(); });
 }
 
 // If we were cut off from the API server before this point, another attempt may have replaced this one: then the job is for that attempt to create.
@@ -264,7 +257,6 @@ void Submission::make() {
   ++m_creates;
   if (const auto since = began()) m_manifest["metadata"]["annotations"][began_annotation] = to_rfc3339(*since);
   m_call = m_client.create(collection(), m_manifest, false, {Duration(0)}, [this](kube::Answer answer) {
-    m_call = 0;
     m_creating = false;
     if (!answer) return create_failed(std::move(answer.error()));
     if (uid_of(*answer).empty()) return create_failed(no_object("create " + shown_name()));
@@ -296,7 +288,7 @@ void Submission::create_failed(kube::ApiError problem) {
   }
   const auto pause = m_client.pause(m_creates, problem.retry_after);
   if (m_creates > 1 || pause > longest_pause) m_client.failing(this, problem);
-  m_timer = m_client.loop().after(pause, [this] { look(); });
+  m_timer = m_client.loop().timer(pause, [this] { look(); });
 }
 
 // A quota counts a deleted job for some more seconds.
@@ -307,7 +299,7 @@ bool Submission::waits_for_quota(const kube::ApiError& problem) {
     m_sink.tell("a quota still counts the deleted job: waiting");
   }
   if (m_quota_ends.passed()) return false;
-  m_timer = m_client.loop().after(look_again, [this] { look(); });
+  m_timer = m_client.loop().timer(look_again, [this] { look(); });
   return true;
 }
 
@@ -317,7 +309,6 @@ void Submission::refused(Error error) {
 }
 
 void Submission::found(Json object) {
-  m_call = 0;
   if (m_order == nullptr) return decide_on(std::move(object));
   const auto& job = object;
   m_order->judge(job, [this, object](bool /*later*/) { decide_on(object); });
@@ -451,7 +442,7 @@ void Submission::await_gone() {
   if (m_gone_by.passed())
     return fail({ErrorKind::unavailable, fmt::format("{} of an earlier attempt is still being deleted after {}", shown_name(), describe(patience))});
   m_refusal.reset();  // a quota has room again when it is gone
-  m_timer = m_client.loop().after(look_again, [this] { look(); });
+  m_timer = m_client.loop().timer(look_again, [this] { look(); });
 }
 
 }  // namespace trainstep::cluster

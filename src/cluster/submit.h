@@ -102,8 +102,8 @@ class Submission {
   std::unique_ptr<Lease> m_lease;
   std::unique_ptr<Removal> m_removal;
   std::unique_ptr<ClaimChange> m_claim_change;
-  kube::Client::CallId m_call = 0;
-  Loop::TimerId m_timer = 0;
+  kube::PendingCall m_call;
+  Timer m_timer;
   Deadline m_gone_by;              // set when the end of an earlier job is waited for
   Deadline m_create_ends;          // set by the first create
   Deadline m_settled;              // set by a create whose response was lost: when it can no longer take effect

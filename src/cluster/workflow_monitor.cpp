@@ -114,17 +114,6 @@ WorkflowMonitor::WorkflowMonitor(kube::Client& client, const Facts& facts, std::
   m_workflow = std::make_unique<kube::Watch>(client, options(workflows(facts), facts.workflow->name), std::move(workflow_sink));
 }
 
-WorkflowMonitor::~WorkflowMonitor() {
-  m_client.cancel(m_end_call);
-  m_client.cancel(m_pod_call);
-  m_client.cancel(m_workflow_call);
-  m_client.cancel(m_question);
-  m_client.cancel(m_completed_call);
-  m_client.loop().cancel(m_question_timer);
-  m_client.loop().cancel(m_timer);
-  m_client.loop().cancel(m_next_look);
-}
-
 Time WorkflowMonitor::clusters_now() const { return m_client.loop().now() + m_client.clock().value_or(Duration{0}); }
 
 // `whole`: not only its metadata.
@@ -141,11 +130,11 @@ void WorkflowMonitor::look_at_pod(const Json& pod, bool whole) {
 // Argo also labels a lost pod – deleted, ended by its node – like that, and starts the next attempt while our process still runs. The whole pod tells
 // the two apart; in doubt it is a cancel.
 void WorkflowMonitor::ask_who_completed() {
-  if (m_done || m_completed_call != 0) return;
+  if (m_done || m_completed_call) return;
   auto path = pods(m_facts);
   path.name = m_facts.pod;
   m_completed_call = m_client.get(path, {}, {}, [this](const kube::Answer& answer) {
-    m_completed_call = 0;
+    m_completed_call = {};
     look_at_completed(answer);
   });
 }
@@ -158,7 +147,7 @@ void WorkflowMonitor::look_at_completed(const kube::Answer& answer) {
   const auto name = "metadata.name=" + m_facts.workflow->name;
   // A stopped Workflow deletes its pods as well: after the signal there may be no time to read it.
   m_completed_call = m_client.list(workflows(m_facts), {{"fieldSelector", name}}, {}, [this](const kube::Answer& list) {
-    m_completed_call = 0;
+    m_completed_call = {};
     if (!list) return;
     for (const auto& item : (*list)["items"])
       if (uid_of(item) == m_facts.workflow->uid) end_if_over(item);
@@ -174,10 +163,10 @@ void WorkflowMonitor::look_at_workflow(const Json& workflow) {
 
 // A watch that was stuck may report an old end of a Workflow that was retried since. Without a response soon it is believed.
 void WorkflowMonitor::confirm_end() {
-  if (m_done || m_end_call != 0) return;
+  if (m_done || m_end_call) return;
   const auto name = "metadata.name=" + m_facts.workflow->name;
   const auto looked = [this](const kube::Answer& list) {
-    m_end_call = 0;
+    m_end_call = {};
     if (list)
       for (const auto& item : (*list)["items"])
         if (uid_of(item) == m_facts.workflow->uid && !completed(metadata_of(item))) return look_at_workflow(item);
@@ -188,11 +177,11 @@ void WorkflowMonitor::confirm_end() {
 
 // It is missing from a list, or its name belongs to another one. A list may be outdated: only a GET by its name counts.
 void WorkflowMonitor::ask_for_workflow() {
-  if (m_done || m_question != 0 || m_question_timer != 0) return;
+  if (m_done || m_question || m_question_timer) return;
   auto path = workflows(m_facts);
   path.name = m_facts.workflow->name;
   m_question = m_client.get(path, {}, {}, [this](const kube::Answer& answer) {
-    m_question = 0;
+    m_question = {};
     const auto presence = presence_of(answer, m_facts.workflow->name, m_facts.workflow->uid);
     if (presence == Presence::there) return seen_again(*answer);
     if (presence == Presence::gone) return workflow_gone();
@@ -202,8 +191,8 @@ void WorkflowMonitor::ask_for_workflow() {
 }
 
 void WorkflowMonitor::ask_later(std::function<void()> ask) {
-  m_question_timer = m_client.loop().after(m_client.pause(++m_questions), [this, ask = std::move(ask)] {
-    m_question_timer = 0;
+  m_question_timer = m_client.loop().timer(m_client.pause(++m_questions), [this, ask = std::move(ask)] {
+    m_question_timer = {};
     ask();
   });
 }
@@ -212,7 +201,7 @@ void WorkflowMonitor::ask_later(std::function<void()> ask) {
 void WorkflowMonitor::list_workflow() {
   const auto name = "metadata.name=" + m_facts.workflow->name;
   const auto looked = [this](const kube::Answer& answer) {
-    m_question = 0;
+    m_question = {};
     if (!answer) return ask_later([this] { list_workflow(); });
     for (const auto& item : (*answer)["items"])
       if (uid_of(item) == m_facts.workflow->uid) return seen_again(item);
@@ -239,7 +228,7 @@ void WorkflowMonitor::ask_why(Why done) {
   if (m_why) return;
   m_why = std::move(done);
   if (m_facts.pod.empty() || !m_facts.workflow || m_done || m_blind) return answer(std::nullopt);
-  m_timer = m_client.loop().after(patience_of(m_facts), [this] { answer(std::nullopt); });
+  m_timer = m_client.loop().timer(patience_of(m_facts), [this] { answer(std::nullopt); });
   look();
 }
 
@@ -255,7 +244,7 @@ void WorkflowMonitor::look() {
   auto pod = pods(m_facts);
   pod.name = m_facts.pod;
   m_pod_call = m_client.get(pod, {}, {}, [this](const kube::Answer& answer) {
-    m_pod_call = 0;
+    m_pod_call = {};
     if (answer) look_at_pod(*answer, true);
     const bool gone = presence_of(answer, m_facts.pod, m_facts.pod_uid) == Presence::gone;
     if (gone) m_eviction = Eviction{"this step's pod is gone, its workflow continues", std::nullopt};
@@ -263,7 +252,7 @@ void WorkflowMonitor::look() {
   });
   const auto name = "metadata.name=" + m_facts.workflow->name;
   m_workflow_call = m_client.list(workflows(m_facts), {{"fieldSelector", name}}, {}, [this](const kube::Answer& answer) {
-    m_workflow_call = 0;
+    m_workflow_call = {};
     if (!answer) return look_at_both();  // it may not be seen: in doubt it is a cancel
     const auto& items = (*answer)["items"].get_ref<const Json::array_t&>();
     if (items.empty() || uid_of(items.front()) != m_facts.workflow->uid) return confirm_by_name();
@@ -276,7 +265,7 @@ void WorkflowMonitor::confirm_by_name() {
   auto path = workflows(m_facts);
   path.name = m_facts.workflow->name;
   m_workflow_call = m_client.get(path, {}, {}, [this](const kube::Answer& answer) {
-    m_workflow_call = 0;
+    m_workflow_call = {};
     const auto presence = presence_of(answer, m_facts.workflow->name, m_facts.workflow->uid);
     if (presence == Presence::gone || (!answer && answer.error().status == 403)) return workflow_gone();
     presence == Presence::there ? look_whether_it_lives(*answer) : look_at_both();
@@ -299,15 +288,15 @@ void WorkflowMonitor::look_whether_it_lives(const Json& workflow) {
 void WorkflowMonitor::look_at_both() {
   if (m_done || !m_why) return;
   if (m_eviction && m_workflow_lives) return answer(m_eviction);
-  if (m_pod_call != 0 || m_workflow_call != 0) return;
-  m_next_look = m_client.loop().after(between_looks, [this] { look(); });
+  if (m_pod_call || m_workflow_call) return;
+  m_next_look = m_client.loop().timer(between_looks, [this] { look(); });
 }
 
 void WorkflowMonitor::answer(std::optional<Eviction> eviction) {
-  m_client.cancel(std::exchange(m_pod_call, 0));
-  m_client.cancel(std::exchange(m_workflow_call, 0));
-  m_client.loop().cancel(std::exchange(m_timer, 0));
-  m_client.loop().cancel(std::exchange(m_next_look, 0));
+  m_pod_call.cancel();
+  m_workflow_call.cancel();
+  m_timer.cancel();
+  m_next_look.cancel();
   const auto why = std::exchange(m_why, nullptr);  // the callback may destroy this object
   if (why) why(std::move(eviction));
 }

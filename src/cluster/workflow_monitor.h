@@ -20,7 +20,6 @@ class WorkflowMonitor {
       kube::Client& client, const Facts& facts, std::function<void(const std::string& what)> cancelled, std::function<void()> missed = [] {});
   WorkflowMonitor(const WorkflowMonitor&) = delete;
   WorkflowMonitor& operator=(const WorkflowMonitor&) = delete;
-  ~WorkflowMonitor();
 
   struct Eviction {
     std::string what;
@@ -58,12 +57,12 @@ class WorkflowMonitor {
   kube::Client& m_client;
   const Facts& m_facts;
   Why m_why;
-  kube::Client::CallId m_pod_call = 0, m_workflow_call = 0;
-  Loop::TimerId m_timer = 0, m_next_look = 0;
-  kube::Client::CallId m_question = 0;        // whether the Workflow is gone
-  kube::Client::CallId m_end_call = 0;        // whether the Workflow has ended, as its watch reports
-  kube::Client::CallId m_completed_call = 0;  // whether our pod, which is labelled as completed, was lost
-  Loop::TimerId m_question_timer = 0;
+  kube::PendingCall m_pod_call, m_workflow_call;
+  Timer m_timer, m_next_look;
+  kube::PendingCall m_question;        // whether the Workflow is gone
+  kube::PendingCall m_end_call;        // whether the Workflow has ended, as its watch reports
+  kube::PendingCall m_completed_call;  // whether our pod, which is labelled as completed, was lost
+  Timer m_question_timer;
   int m_questions = 0;      // without a response
   int m_lists_without = 0;  // consecutive ones, without the permission to get it
   std::function<void(const std::string&)> m_cancelled;

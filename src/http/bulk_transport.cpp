@@ -89,7 +89,6 @@ class BulkTransport::Worker {
 BulkTransport::BulkTransport(PollLoop& home, std::size_t threads) : m_home(home), m_threads(threads), m_transport(home), m_mailbox(home) {}
 
 BulkTransport::~BulkTransport() {
-  m_home.cancel(m_rest);
   for (auto& [id, call] : m_calls) call->close();
 }
 
@@ -100,7 +99,7 @@ Transport::Id BulkTransport::start(Request request, Handler handler) {
 
 Transport::Id BulkTransport::start_bulk(Request request, Handler handler) {
   const Id id = 2 * m_next++ + 1;
-  m_home.cancel(m_rest);
+  m_rest.cancel();
   m_mailbox.open();
   if (m_workers.size() < m_threads) m_workers.push_back(std::make_unique<Worker>());
   auto& worker = **std::ranges::min_element(m_workers, {}, [](const auto& one) { return one->calls; });
@@ -135,8 +134,7 @@ void BulkTransport::cancel(Id id) {
 // Deferred: the next exchange may start at once.
 void BulkTransport::rest() {
   if (!m_calls.empty()) return;
-  m_home.cancel(m_rest);
-  m_rest = m_home.after(Duration(0), [this] {
+  m_rest = m_home.timer(Duration(0), [this] {
     m_workers.clear();
     m_mailbox.close();
   });

@@ -42,7 +42,7 @@ class BulkTransport : public Transport {
   std::vector<std::unique_ptr<Worker>> m_workers;
   std::map<Id, std::shared_ptr<Call>> m_calls;
   Id m_next = 0;  // of exchanges on workers, whose ids are odd; all others are even
-  Loop::TimerId m_rest = 0;
+  Timer m_rest;
 };
 
 }  // namespace trainstep::http

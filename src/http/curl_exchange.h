@@ -63,9 +63,9 @@ struct Exchange {
   std::chrono::steady_clock::time_point heard = std::chrono::steady_clock::now();  // monotonic: unaffected by changes of the system time
   curl_off_t sent = 0;
   bool held = false;
-  std::optional<Loop::TimerId> resolving;
-  std::optional<Loop::TimerId> limit;
-  std::optional<Loop::TimerId> silence;
+  Timer resolving;
+  Timer limit;
+  Timer silence;
   EasyHandle easy;  // destroyed first: it refers to the other members
 };
 

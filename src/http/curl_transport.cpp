@@ -52,7 +52,6 @@ class CurlTransport::Engine : public std::enable_shared_from_this<Engine> {
   void set_timers(Exchange& exchange);
   void look_for_silence(Exchange& exchange);
   void finish(Exchange& exchange, std::optional<Error> error = {});
-  void stop(std::optional<Loop::TimerId>& timer);
   void release(Exchange& exchange);
   void deliver();
 
@@ -64,7 +63,7 @@ class CurlTransport::Engine : public std::enable_shared_from_this<Engine> {
   std::unique_ptr<Resolver> m_resolver;
   std::map<Id, std::shared_ptr<Exchange>> m_exchanges;
   Incoming m_incoming;
-  std::optional<Loop::TimerId> m_timer;
+  Timer m_timer;
   Id m_next = 1;
   bool m_delivering = false;
 };
@@ -84,7 +83,7 @@ void CurlTransport::Engine::close() {
   m_incoming.events.clear();
   m_resolver.reset();
   curl_multi_cleanup(m_multi);
-  stop(m_timer);
+  m_timer.cancel();
 }
 
 Transport::Id CurlTransport::Engine::start(Request request, Handler handler) {
@@ -107,7 +106,7 @@ Transport::Id CurlTransport::Engine::start(Request request, Handler handler) {
 }
 
 void CurlTransport::Engine::resolve(Exchange& exchange) {
-  exchange.resolving = m_loop.after(exchange.request.connect_limit, [this, &exchange] {
+  exchange.resolving = m_loop.timer(exchange.request.connect_limit, [this, &exchange] {
     finish(exchange, failure(Fault::connect_limit, exchange.request, {}));
     deliver();
   });
@@ -120,7 +119,7 @@ void CurlTransport::Engine::resolved(Id id, const Result<Resolver::Addresses>& a
   const auto found = m_exchanges.find(id);
   if (found == m_exchanges.end() || !found->second->resolving) return;  // cancelled or timed out
   auto& exchange = *found->second;
-  stop(exchange.resolving);
+  exchange.resolving.cancel();
   if (addresses) {
     exchange.addresses = *addresses;
     begin(exchange);
@@ -164,7 +163,7 @@ void CurlTransport::Engine::hold(Id id, bool held) {
 void CurlTransport::Engine::set_timers(Exchange& exchange) {
   if (exchange.request.silence) look_for_silence(exchange);
   if (!exchange.request.limit) return;
-  exchange.limit = m_loop.after(*exchange.request.limit, [this, &exchange] {
+  exchange.limit = m_loop.timer(*exchange.request.limit, [this, &exchange] {
     finish(exchange, failure(Fault::limit, exchange.request, {}));
     deliver();
   });
@@ -180,7 +179,7 @@ void CurlTransport::Engine::look_for_silence(Exchange& exchange) {
   if (exchange.held) exchange.heard = Clock::now();
   const auto left = std::chrono::ceil<Duration>(exchange.heard + exchange.request.silence.value_or(Duration{}) - Clock::now());
   if (left.count() > 0) {
-    exchange.silence = m_loop.after(left, [this, &exchange] { look_for_silence(exchange); });
+    exchange.silence = m_loop.timer(left, [this, &exchange] { look_for_silence(exchange); });
     return;
   }
   finish(exchange, failure(Fault::silence, exchange.request, {}));
@@ -219,13 +218,8 @@ void CurlTransport::Engine::finish(Exchange& exchange, std::optional<Error> erro
   m_incoming.events.push_back({exchange.id, Event::What::done, {}});
 }
 
-void CurlTransport::Engine::stop(std::optional<Loop::TimerId>& timer) {
-  if (timer) m_loop.cancel(*timer);
-  timer.reset();
-}
-
 void CurlTransport::Engine::release(Exchange& exchange) {
-  for (auto* timer : {&exchange.resolving, &exchange.limit, &exchange.silence}) stop(*timer);
+  for (auto* timer : {&exchange.resolving, &exchange.limit, &exchange.silence}) timer->cancel();
   if (exchange.easy) curl_multi_remove_handle(m_multi, exchange.easy.get());
   exchange.easy.reset();
 }
@@ -272,10 +266,9 @@ int CurlTransport::Engine::on_socket(CURL*, curl_socket_t socket, int what, void
 
 int CurlTransport::Engine::on_timer(CURLM*, long timeout_ms, void* userdata) {
   auto& engine = *static_cast<Engine*>(userdata);
-  engine.stop(engine.m_timer);
+  engine.m_timer.cancel();
   if (timeout_ms < 0) return 0;
-  engine.m_timer = engine.m_loop.after(Duration(timeout_ms), [&engine] {
-    engine.m_timer.reset();
+  engine.m_timer = engine.m_loop.timer(Duration(timeout_ms), [&engine] {
     engine.kick(CURL_SOCKET_TIMEOUT, 0);
     engine.deliver();
   });

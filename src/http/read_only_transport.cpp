@@ -5,15 +5,11 @@
 
 namespace trainstep::http {
 
-ReadOnlyTransport::~ReadOnlyTransport() {
-  for (const auto& [id, timer] : m_refused) m_loop.cancel(timer);
-}
-
 Transport::Id ReadOnlyTransport::start(Request request, Handler handler) {
   if (request.method == "GET") return m_beneath.start(std::move(request), std::move(handler));
   constexpr auto own = Id{1} << 62U;  // other transports never reach ids this large
   const auto id = own | m_next++;
-  m_refused[id] = m_loop.after(Duration(0), [this, id, done = std::move(handler.done), method = std::move(request.method)] {
+  m_refused[id] = m_loop.timer(Duration(0), [this, id, done = std::move(handler.done), method = std::move(request.method)] {
     m_refused.erase(id);
     done(internal_error(method + " is not sent: this command is read-only"));  // last: may destroy this object
   });
@@ -21,7 +17,7 @@ Transport::Id ReadOnlyTransport::start(Request request, Handler handler) {
 }
 
 void ReadOnlyTransport::cancel(Id id) {
-  if (const auto refused = m_refused.extract(id); !refused.empty()) return m_loop.cancel(refused.mapped());
+  if (m_refused.erase(id) != 0) return;
   m_beneath.cancel(id);
 }
 

@@ -16,7 +16,6 @@ class ReadOnlyTransport : public Transport {
   ReadOnlyTransport(Loop& loop, Transport& beneath) : m_loop(loop), m_beneath(beneath) {}
   ReadOnlyTransport(const ReadOnlyTransport&) = delete;
   ReadOnlyTransport& operator=(const ReadOnlyTransport&) = delete;
-  ~ReadOnlyTransport() override;
   Id start(Request request, Handler handler) override;
   void cancel(Id id) override;
   void hold(Id id, bool held) override { m_beneath.hold(id, held); }
@@ -24,7 +23,7 @@ class ReadOnlyTransport : public Transport {
  private:
   Loop& m_loop;
   Transport& m_beneath;
-  std::map<Id, Loop::TimerId> m_refused;
+  std::map<Id, Timer> m_refused;
   Id m_next = 1;
 };
 

@@ -33,7 +33,6 @@ struct Resolver::Lookup : std::enable_shared_from_this<Lookup> {
   ~Lookup() {
     m_done = nullptr;
     if (m_channel != nullptr) ares_destroy(m_channel);  // calls back to remove its descriptors, and on_answer() with ARES_EDESTRUCTION
-    if (m_timer) m_loop.cancel(*m_timer);
   }
 
   void start(const std::string& servers) {
@@ -58,14 +57,10 @@ struct Resolver::Lookup : std::enable_shared_from_this<Lookup> {
     set_timer();
   }
   void set_timer() {
-    if (m_timer) m_loop.cancel(*m_timer);
-    m_timer.reset();
+    m_timer.cancel();
     timeval left{};
     if (ares_timeout(m_channel, nullptr, &left) == nullptr) return;
-    m_timer = m_loop.after(Duration(left.tv_sec * 1000 + left.tv_usec / 1000 + 1), [this] {
-      m_timer.reset();
-      process(ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-    });
+    m_timer = m_loop.timer(Duration(left.tv_sec * 1000 + left.tv_usec / 1000 + 1), [this] { process(ARES_SOCKET_BAD, ARES_SOCKET_BAD); });
   }
   // Calls back from the loop, because the channel must not be destroyed from within c-ares.
   void tell(Result<Addresses> addresses) {
@@ -95,7 +90,7 @@ struct Resolver::Lookup : std::enable_shared_from_this<Lookup> {
   std::string m_name;
   std::function<void(const Result<Addresses>&)> m_done;
   ares_channel m_channel = nullptr;
-  std::optional<Loop::TimerId> m_timer;
+  Timer m_timer;
 };
 
 Resolver::Resolver(PollLoop& loop, std::string servers) : m_loop(loop), m_servers(std::move(servers)) {}

@@ -36,11 +36,11 @@ void Waiting::leave_out(const std::string& origin) {
 void Waiting::wait(const std::string& origin, Server& server) {
   if (server.left_out || server.since) return;
   server.since = m_loop.now();
-  server.timer = m_loop.after(pauses.front(), [this, origin] { look(origin); });
+  server.timer = m_loop.timer(pauses.front(), [this, origin] { look(origin); });
 }
 
 void Waiting::rest(Server& server) {
-  m_loop.cancel(server.timer);
+  server.timer.cancel();
   server.since.reset();
   server.failed.reset();
   server.reason.clear();
@@ -53,7 +53,7 @@ void Waiting::look(const std::string& origin) {
   if (server.open == 0 && (!server.failed || now - *server.failed > longest_pause)) return rest(server);
   const auto why = server.reason.empty() ? "no answer for " + describe(now - *server.since) : server.reason;
   const auto pause = pauses.at(std::min<std::size_t>(static_cast<std::size_t>(++server.told), pauses.size() - 1));
-  server.timer = m_loop.after(pause, [this, origin] { look(origin); });
+  server.timer = m_loop.timer(pause, [this, origin] { look(origin); });
   m_tell(fmt::format("waiting for {}{}{}: {}", server.name, server.name.empty() ? "" : " ", origin, why));
 }
 

@@ -40,7 +40,7 @@ class Waiting : public Observer {
     std::string reason;          // of that failure
     int told = 0;
     bool left_out = false;
-    Loop::TimerId timer = 0;
+    Timer timer;
   };
   void wait(const std::string& origin, Server& server);
   void rest(Server& server);

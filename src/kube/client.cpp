@@ -46,7 +46,6 @@ Client::Client(Loop& loop, http::Transport& transport, std::shared_ptr<Credentia
 Client::~Client() {
   while (!m_calls.empty()) cancel(m_calls.begin()->first);
   for (const auto id : m_streams) m_transport.cancel(id);
-  for (const auto& [id, timer] : m_unsent) m_loop.cancel(timer);
 }
 
 http::Request Client::request(const std::string& method, const Path& path, const http::Query& query) const {
@@ -70,7 +69,7 @@ Client::CallId Client::begin(http::Request request, std::string what, Retry retr
   call->silence_counts = retry.silence_counts;
   call->surely_there = retry.surely_there;
   if (retry.at_most) {
-    call->limit = m_loop.after(*retry.at_most, [this, id] { too_late(id); });
+    call->limit = m_loop.timer(*retry.at_most, [this, id] { too_late(id); });
     call->longest_pause = *retry.at_most / 4;
   }
   send(id);
@@ -82,22 +81,22 @@ Client::CallId Client::refuse(Error error, Done done) {
   const auto id = m_next++;
   auto& call = m_calls.emplace(id, std::make_unique<Call>()).first->second;
   call->done = std::move(done);
-  call->pause = m_loop.after(Duration(0), [this, id, error = std::move(error)] { finish(id, tl::unexpected(ApiError{error, 0, {}, {}, {}})); });
+  call->pause = m_loop.timer(Duration(0), [this, id, error = std::move(error)] { finish(id, tl::unexpected(ApiError{error, 0, {}, {}, {}})); });
   return id;
 }
 
 void Client::send(CallId id) {
   auto& call = *m_calls.at(id);
-  call.pause = 0;
+  call.pause.cancel();
   if (!token_ready(*m_credentials->token, m_loop.now())) {
-    call.pause = m_loop.after(token_look, [this, id] { send(id); });
+    call.pause = m_loop.timer(token_look, [this, id] { send(id); });
     return;
   }
   ++call.tries;
   auto token = m_credentials->token->token(m_loop.now());
   if (!token) {
     call.error = ApiError{in_context(call.what, std::move(token.error())), 0, {}, {}, {}};
-    call.pause = m_loop.after(Duration(0), [this, id] { failed(id, std::exchange(m_calls.at(id)->error, {}).value_or(ApiError{})); });
+    call.pause = m_loop.timer(Duration(0), [this, id] { failed(id, std::exchange(m_calls.at(id)->error, {}).value_or(ApiError{})); });
     return;
   }
   auto sent = call.request;
@@ -175,15 +174,14 @@ void Client::failed(CallId id, ApiError error) {
   if (!call.changes.empty() || call.surely_there) wait = std::min(wait, call.longest_pause);
   if (m_hurried && reads(call.request)) wait = std::min(wait, hurried_pause);
   call.error = std::move(error);
-  call.pause = m_loop.after(wait, [this, id] { send(id); });
+  call.pause = m_loop.timer(wait, [this, id] { send(id); });
 }
 
 void Client::too_late(CallId id) {
   auto& call = *m_calls.at(id);
-  call.limit = 0;
   call.late = true;
   if (call.exchange != 0) return;
-  m_loop.cancel(call.pause);
+  call.pause.cancel();
   auto error = std::exchange(call.error, {}).value_or(ApiError{});
   if (error.retry_after) return failed(id, std::move(error));
   send(id);
@@ -203,8 +201,8 @@ void Client::succeeded(CallId id, Json value) {
 
 void Client::finish(CallId id, Answer answer) {
   auto call = std::move(m_calls.extract(id).mapped());
-  m_loop.cancel(call->limit);
-  m_loop.cancel(call->pause);
+  call->limit.cancel();
+  call->pause.cancel();
   m_connection_health.forget(call.get());
   if (call->done) call->done(std::move(answer));  // last: may destroy this object
 }
@@ -214,8 +212,6 @@ void Client::cancel(CallId id) {
   if (found.empty()) return;
   const auto& call = *found.mapped();
   if (call.exchange != 0) m_transport.cancel(call.exchange);
-  m_loop.cancel(call.limit);
-  m_loop.cancel(call.pause);
   m_connection_health.forget(&call);
 }
 
@@ -224,7 +220,6 @@ void Client::hurry() {
   for (auto& [id, call] : m_calls) {
     if (!reads(call->request) || call->late) continue;
     if (call->exchange != 0) m_transport.cancel(std::exchange(call->exchange, 0));
-    m_loop.cancel(call->pause);
     send(id);
   }
 }

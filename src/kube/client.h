@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/loop.h"
+#include "base/pending.h"
 #include "http/transport.h"
 #include "kube/api_error.h"
 #include "kube/connection_health.h"
@@ -55,6 +56,9 @@ struct Shape {
   std::function<void(Json&)> trim{};  // optional: removes from each object what its reader does not need, before the next ones are parsed
 };
 
+class Client;
+using PendingCall = Pending<Client>;
+
 class Client {
  public:
   using CallId = std::uint64_t;
@@ -73,20 +77,20 @@ class Client {
 
   // A 2xx that is not about the object named by the path is not from an API server: the call is retried, and fails with status 502. The same applies
   // to patches and DELETEs.
-  CallId get(const Path& path, const http::Query& query, Retry retry, Done done);
+  PendingCall get(const Path& path, const http::Query& query, Retry retry, Done done);
   // All pages, 50 objects each, as one List: {"metadata": {"resourceVersion": …}, "items": […]}, each item with apiVersion and kind. An expired
   // continue token restarts the list.
-  CallId list(const Path& path, const http::Query& query, Retry retry, Done done, Shape shape = {});
+  PendingCall list(const Path& path, const http::Query& query, Retry retry, Done done, Shape shape = {});
   // `path`: the collection. fieldValidation=Strict; dry_run: dryRun=All. If the response of an attempt was lost, the retry may find its own object
   // (AlreadyExists).
-  CallId create(const Path& path, const Json& object, bool dry_run, Retry retry, Done done);
+  PendingCall create(const Path& path, const Json& object, bool dry_run, Retry retry, Done done);
   // RFC 7396 merge patch. Errors that may be transient are retried a few times, and so are conflicts, unless the patch has a resourceVersion: without
   // one it must only change what no other writer changes. Retry-After is limited to a quarter of Retry::at_most.
-  CallId merge_patch(const Path& path, const Json& patch, Retry retry, Done done);
+  PendingCall merge_patch(const Path& path, const Json& patch, Retry retry, Done done);
   // Server-side apply with the field manager "trainstep", forced.
-  CallId apply(const Path& path, const Json& object, Retry retry, Done done);
+  PendingCall apply(const Path& path, const Json& object, Retry retry, Done done);
   // "Not found" is an ApiError with status 404; an object that does not match the preconditions, 409; a missing uid is an internal error.
-  CallId remove(const Path& path, Propagation propagation, const Preconditions& preconditions, Retry retry, Done done);
+  PendingCall remove(const Path& path, Propagation propagation, const Preconditions& preconditions, Retry retry, Done done);
   void cancel(CallId call);
   // Little time is left: pending reads are sent again now, with at most a second between attempts. The first two attempts time out after 5 s each,
   // the next two after 10 s, and so on.
@@ -137,8 +141,8 @@ class Client {
   bool m_worked = false;  // the credentials were accepted at least once
   bool m_hurried = false;
   CallId m_next = 1;
-  std::set<http::Transport::Id> m_streams;                // in progress
-  std::map<http::Transport::Id, Loop::TimerId> m_unsent;  // streams that failed because there is no token
+  std::set<http::Transport::Id> m_streams;        // in progress
+  std::map<http::Transport::Id, Timer> m_unsent;  // streams that failed because there is no token
 };
 
 }  // namespace trainstep::kube

@@ -39,8 +39,8 @@ struct Client::Call {
   bool silence_counts = true;
   bool surely_there = false;
   http::Transport::Id exchange = 0;
-  Loop::TimerId pause = 0;
-  Loop::TimerId limit = 0;
+  Timer pause;
+  Timer limit;
   std::optional<ApiError> error;  // during the pause
   std::unique_ptr<Listing> listing;
 };

@@ -18,7 +18,7 @@ http::Transport::Id Client::stream(const Path& path, const http::Query& query, c
   if (!token) {
     constexpr auto own = http::Transport::Id{1} << 63U;  // transports never reach ids this large
     const auto id = own | m_next++;
-    m_unsent[id] = m_loop.after(Duration(0), [this, id, error = std::move(token.error()), done = std::move(handler.done)] {
+    m_unsent[id] = m_loop.timer(Duration(0), [this, id, error = std::move(token.error()), done = std::move(handler.done)] {
       m_unsent.erase(id);
       done(error);  // last: may destroy this object
     });
@@ -39,7 +39,7 @@ http::Transport::Id Client::stream(const Path& path, const http::Query& query, c
 }
 
 void Client::cancel_stream(http::Transport::Id id) {
-  if (const auto found = m_unsent.extract(id); !found.empty()) return m_loop.cancel(found.mapped());
+  m_unsent.erase(id);
   if (m_streams.erase(id) != 0) m_transport.cancel(id);
 }
 

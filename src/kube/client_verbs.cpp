@@ -48,33 +48,33 @@ void name_kind(Json& item, const std::string& version, const std::string& list_k
 
 }  // namespace
 
-Client::CallId Client::get(const Path& path, const http::Query& query, Retry retry, Done done) {
+PendingCall Client::get(const Path& path, const http::Query& query, Retry retry, Done done) {
   const auto id = begin(request("GET", path, query), "get " + path.describe(), retry, std::move(done));
   if (path.subresource.empty()) m_calls.at(id)->names = path.name;
-  return id;
+  return {*this, id};
 }
 
-Client::CallId Client::list(const Path& path, const http::Query& query, Retry retry, Done done, Shape shape) {
+PendingCall Client::list(const Path& path, const http::Query& query, Retry retry, Done done, Shape shape) {
   auto first = request("GET", path, query);
   first.url.query.emplace_back("limit", page_size);
   if (shape.metadata_only) set_header(first, "Accept", accept_metadata_list);
   const auto id = begin(std::move(first), "list " + path.describe(), retry, std::move(done));
   auto& listing = m_calls.at(id)->listing = std::make_unique<Listing>();
   listing->shape = std::move(shape);
-  return id;
+  return {*this, id};
 }
 
-Client::CallId Client::create(const Path& path, const Json& object, bool dry_run, Retry retry, Done done) {
+PendingCall Client::create(const Path& path, const Json& object, bool dry_run, Retry retry, Done done) {
   http::Query query{{"fieldValidation", "Strict"}};
   if (dry_run) query.emplace_back("dryRun", "All");
   auto post = request("POST", path, query);
   set_body(post, "application/json", object);
   const auto id = begin(std::move(post), describe_new(path, object), retry, std::move(done));
   if (path.plural == "secrets") m_calls.at(id)->secrets = values_of_secret(object);
-  return id;
+  return {*this, id};
 }
 
-Client::CallId Client::merge_patch(const Path& path, const Json& patch, Retry retry, Done done) {
+PendingCall Client::merge_patch(const Path& path, const Json& patch, Retry retry, Done done) {
   auto sent = request("PATCH", path, {});
   set_body(sent, "application/merge-patch+json", patch);
   const auto id = begin(std::move(sent), "patch " + path.describe(), retry, std::move(done));
@@ -82,30 +82,30 @@ Client::CallId Client::merge_patch(const Path& path, const Json& patch, Retry re
   call.changes = call.names = path.name;
   const auto* metadata = find(patch, "metadata");
   call.versioned = metadata != nullptr && metadata->is_object() && find(*metadata, "resourceVersion") != nullptr;
-  return id;
+  return {*this, id};
 }
 
-Client::CallId Client::apply(const Path& path, const Json& object, Retry retry, Done done) {
+PendingCall Client::apply(const Path& path, const Json& object, Retry retry, Done done) {
   auto sent = request("PATCH", path, {{"fieldManager", "trainstep"}, {"force", "true"}});
   set_body(sent, "application/apply-patch+yaml", object);  // JSON is YAML
   const auto id = begin(std::move(sent), "apply " + path.describe(), retry, std::move(done));
   auto& call = *m_calls.at(id);
   call.names = path.name;
   if (path.plural == "secrets") call.secrets = values_of_secret(object);
-  return id;
+  return {*this, id};
 }
 
-Client::CallId Client::remove(const Path& path, Propagation propagation, const Preconditions& preconditions, Retry retry, Done done) {
+PendingCall Client::remove(const Path& path, Propagation propagation, const Preconditions& preconditions, Retry retry, Done done) {
   constexpr const char* policies[] = {"Foreground", "Background", "Orphan"};
   Json options{{"kind", "DeleteOptions"}, {"apiVersion", "v1"}, {"propagationPolicy", policies[static_cast<int>(propagation)]}};
   options["preconditions"]["uid"] = preconditions.uid;
   if (!preconditions.version.empty()) options["preconditions"]["resourceVersion"] = preconditions.version;
-  if (preconditions.uid.empty()) return refuse(internal_error(fmt::format("delete {}: unknown object", path.describe())), std::move(done));
+  if (preconditions.uid.empty()) return {*this, refuse(internal_error(fmt::format("delete {}: unknown object", path.describe())), std::move(done))};
   auto sent = request("DELETE", path, {});
   set_body(sent, "application/json", options);
   const auto id = begin(std::move(sent), "delete " + path.describe(), retry, std::move(done));
   m_calls.at(id)->names = path.name;
-  return id;
+  return {*this, id};
 }
 
 Answer Client::next_page(Call& call, Json page) {

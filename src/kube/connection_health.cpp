@@ -5,8 +5,6 @@
 
 namespace trainstep::kube {
 
-ConnectionHealth::~ConnectionHealth() { m_loop.cancel(m_timer); }
-
 void ConnectionHealth::failing(const void* who, const ApiError& error) {
   m_failing[who] = error.status != 0;
   const auto* form = error.status == 0                        ? "cannot reach the API server ({})"
@@ -23,11 +21,11 @@ void ConnectionHealth::works(const void* who) {
 }
 
 void ConnectionHealth::tell_soon() {
-  if (m_timer == 0) m_timer = m_loop.after(Duration(0), [this] { tell(); });
+  if (!m_timer) m_timer = m_loop.timer(Duration(0), [this] { tell(); });
 }
 
 void ConnectionHealth::tell() {
-  m_timer = 0;
+  m_timer = {};
   if (m_told == !m_failing.empty()) return;
   m_told = !m_told;
   if (!m_tell) return;

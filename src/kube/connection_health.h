@@ -20,7 +20,6 @@ class ConnectionHealth {
   explicit ConnectionHealth(Loop& loop) : m_loop(loop) {}
   ConnectionHealth(const ConnectionHealth&) = delete;
   ConnectionHealth& operator=(const ConnectionHealth&) = delete;
-  ~ConnectionHealth();
   // Called from the loop, never from within the functions below.
   void on_change(Tell tell) { m_tell = std::move(tell); }
 
@@ -36,7 +35,7 @@ class ConnectionHealth {
   Tell m_tell;
   std::map<const void*, bool> m_failing;  // whether there was a response
   std::string m_reason;
-  Loop::TimerId m_timer = 0;
+  Timer m_timer;
   bool m_told = false;
 };
 

@@ -67,8 +67,8 @@ void LogStream::State::open() {
 // After ended(): drops the current connection or pause and reads the rest at once. The kubelet itself notices an end only after seconds.
 void LogStream::State::reopen() {
   if (stream != 0) client.cancel_stream(std::exchange(stream, 0));
-  client.loop().cancel(pause);
-  client.loop().cancel(steady_timer);
+  pause.cancel();
+  steady_timer.cancel();
   unreadable = refusals > 0 && hopeless.passed();
   tries = refusals = 0;
   open();
@@ -82,12 +82,12 @@ void LogStream::State::head(const http::Response& response) {
   refusals = absences = 0;
   refusal_told = false;
   client.works(this);
-  steady_timer = client.loop().after(steady_after, here(&State::steady));
+  steady_timer = client.loop().timer(steady_after, here(&State::steady));
 }
 
 void LogStream::State::done(const Result<http::Response>& response) {
   stream = 0;
-  client.loop().cancel(steady_timer);
+  steady_timer.cancel();
   if (retired) return;
   const auto what = "read the log of pods/" + source.pod;
   if (response && response->status / 100 == 2) return page ? refused(not_the_servers(what + ": the answer is an HTML page, not a log")) : at_end();
@@ -113,8 +113,7 @@ void LogStream::State::at_end() {
   }
   if (!reading_rest) {
     if (sink.ended) sink.ended();
-    client.loop().cancel(doubt);
-    doubt = client.loop().after(doubt_after_end, here(&State::no_doubt));
+    doubt = client.loop().timer(doubt_after_end, here(&State::no_doubt));
   }
   again(pause_after_end, Duration::max());
 }
@@ -146,9 +145,9 @@ void LogStream::State::refused(const ApiError& error) {
 
 void LogStream::State::again(Duration at_least, Duration at_most, std::optional<Duration> floor) {
   if (abandoned) return pod_gone();
-  client.loop().cancel(steady_timer);
+  steady_timer.cancel();
   const auto wait = std::max(std::min(client.pause(++tries, floor), at_most), at_least);
-  pause = client.loop().after(wait, here(&State::open));
+  pause = client.loop().timer(wait, here(&State::open));
 }
 
 std::string LogStream::State::missing_after(const std::string& why) const {
@@ -176,7 +175,7 @@ void LogStream::State::close() {
   closed = true;
   if (kin) kin->leave(kin_id);
   if (stream != 0) client.cancel_stream(stream);
-  for (const auto timer : {pause, steady_timer, doubt}) client.loop().cancel(timer);
+  for (auto* timer : {&pause, &steady_timer, &doubt}) timer->cancel();
   client.forget(this);
 }
 
@@ -197,8 +196,8 @@ void LogStream::abandon() {
   if (state->closed || state->abandoned || state->retired) return;
   state->abandoned = true;
   if (state->stream == 0) return state->pod_gone();
-  state->client.loop().cancel(state->pause);
-  state->pause = state->client.loop().after(last_words, state->here(&State::pod_gone));
+  state->pause.cancel();
+  state->pause = state->client.loop().timer(last_words, state->here(&State::pod_gone));
 }
 
 void LogStream::hold(bool held) {
@@ -212,8 +211,7 @@ void LogStream::ended(bool restarted) {
   state.ended = true;
   state.previous = restarted;
   // Deferred: this may be called from one of the stream's own callbacks.
-  state.client.loop().cancel(state.pause);
-  state.pause = state.client.loop().after(Duration(0), state.here(&State::reopen));
+  state.pause = state.client.loop().timer(Duration(0), state.here(&State::reopen));
 }
 
 }  // namespace trainstep::kube

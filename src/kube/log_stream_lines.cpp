@@ -53,7 +53,7 @@ bool LogStream::State::take_stamped(Stamp at, std::string_view text, bool last) 
   if (cursor.fresh() && of_another(at, text)) return false;
   auto step = cursor.take(at, text);
   if (step == LogCursor::Step::gap) {
-    if (doubt != 0 && !ended) return false;
+    if (doubt && !ended) return false;
     if (of_another(at, text) || !missing(at)) return false;
     step = cursor.take(at, text);
   }
@@ -94,8 +94,7 @@ bool LogStream::State::of_another(Stamp at, std::string_view text) {
 // Deferred: this may be called from another stream's callback.
 void LogStream::State::retire() {
   if (std::exchange(retired, true)) return;
-  client.loop().cancel(pause);
-  pause = client.loop().after(Duration(0), here(&State::superseded));
+  pause = client.loop().timer(Duration(0), here(&State::superseded));
 }
 
 void LogStream::State::superseded() { give_up("its container was restarted, or its pod recreated"); }

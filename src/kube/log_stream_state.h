@@ -55,7 +55,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   void refused(const ApiError& error);
   void again(Duration at_least, Duration at_most, std::optional<Duration> floor = {});
   void steady() { tries = 0; }
-  void no_doubt() { doubt = 0; }
+  void no_doubt() { doubt = {}; }
   void give_up(const std::string& why);
   void pod_gone() { give_up("the pod is gone"); }
   void retire();
@@ -75,9 +75,9 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   std::optional<Stamp> stamp;                           // of the last line read on this connection
   std::string note;                                     // the kubelet's message in place of a log
   http::Transport::Id stream = 0;
-  Loop::TimerId pause = 0;
-  Loop::TimerId steady_timer = 0;
-  Loop::TimerId doubt = 0;
+  Timer pause;
+  Timer steady_timer;
+  Timer doubt;
   bool closed = false;
   bool held = false;
   bool ended = false;

@@ -67,11 +67,11 @@ struct Watch::State : std::enable_shared_from_this<Watch::State> {
   std::string gone;    // the version of the last deletion since the list
   std::optional<Time> heard;
   std::optional<ApiError> broken;  // why this connection cannot be used any more
-  Client::CallId call = 0;
+  PendingCall call;
   http::Transport::Id stream = 0;
-  Loop::TimerId pause = 0;
-  Loop::TimerId steady_timer = 0;
-  Loop::TimerId silence_timer = 0;
+  Timer pause;
+  Timer steady_timer;
+  Timer silence_timer;
   std::optional<Time> began;  // when the response on this connection began
   bool bookmarked = false;    // on this connection
   bool spoken = false;        // an event or bookmark arrived on this connection
@@ -101,7 +101,6 @@ void Watch::State::list() {
 }
 
 void Watch::State::listed(Answer answer) {
-  call = 0;
   if (answer || answer.error().status != 0) heard = client.loop().now();
   if (!answer) return in_trouble(answer.error());
   if (is_stale(resource_version(*answer))) return;
@@ -123,7 +122,7 @@ bool Watch::State::is_stale(const std::string& listed) {
     stale = 0;
     return false;
   }
-  pause = client.loop().after(client.pause(stale), here(&State::list));
+  pause = client.loop().timer(client.pause(stale), here(&State::list));
   return true;
 }
 
@@ -146,22 +145,22 @@ void Watch::State::head(const http::Response& response) {
   opened = true;
   refusals = unauthorized = 0;
   client.works(this);
-  steady_timer = client.loop().after(steady_after, here(&State::steady));
+  steady_timer = client.loop().timer(steady_after, here(&State::steady));
   began = heard;
   listen();
 }
 
 void Watch::State::listen() {
-  client.loop().cancel(std::exchange(silence_timer, 0));
+  silence_timer.cancel();
   if (bookmarked)
-    silence_timer = client.loop().after(bookmark_patience, here(&State::silent));
+    silence_timer = client.loop().timer(bookmark_patience, here(&State::silent));
   else if (!spoken && options.path.plural != "events")
-    silence_timer = client.loop().after(unheard_limit, here(&State::unheard));
+    silence_timer = client.loop().timer(unheard_limit, here(&State::unheard));
 }
 
 // Perhaps there were no events; perhaps they do not arrive here.
 void Watch::State::unheard() {
-  silence_timer = 0;
+  silence_timer = {};
   client.cancel_stream(std::exchange(stream, 0));
   lost = true;
   again({});
@@ -173,14 +172,14 @@ void Watch::State::steady() {
 }
 
 void Watch::State::silent() {
-  silence_timer = 0;
+  silence_timer = {};
   client.cancel_stream(std::exchange(stream, 0));
   in_trouble(ApiError{{ErrorKind::unavailable, what + ": the connection is silent"}, 0, {}, {}, {}});
 }
 
 void Watch::State::data(std::string_view bytes) {
   heard = client.loop().now();
-  if (silence_timer != 0) listen();
+  if (silence_timer) listen();
   if (lines.feed(bytes, [this](const auto& line) { return take(line); }) || closed) return;
   client.cancel_stream(std::exchange(stream, 0));
   in_trouble(std::exchange(broken, {}).value_or(ApiError{}));
@@ -260,23 +259,23 @@ void Watch::State::in_trouble(const ApiError& error) {
 }
 
 void Watch::State::again(const std::optional<ApiError>& error) {
-  client.loop().cancel(steady_timer);
-  client.loop().cancel(std::exchange(silence_timer, 0));
+  steady_timer.cancel();
+  silence_timer.cancel();
   ++tries;
   if (error && tries > 1) client.failing(this, *error);
   const auto floor = error ? error->retry_after : std::nullopt;
-  pause = client.loop().after(client.pause(tries, floor), here(&State::go_on));
+  pause = client.loop().timer(client.pause(tries, floor), here(&State::go_on));
 }
 
 void Watch::State::go_on() { lost ? list() : connect(); }
 
 void Watch::State::close() {
   closed = true;
-  if (call != 0) client.cancel(call);
+  call.cancel();
   if (stream != 0) client.cancel_stream(stream);
-  client.loop().cancel(pause);
-  client.loop().cancel(steady_timer);
-  client.loop().cancel(silence_timer);
+  pause.cancel();
+  steady_timer.cancel();
+  silence_timer.cancel();
   client.forget(this);
 }
 

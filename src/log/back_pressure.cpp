@@ -33,7 +33,7 @@ void BackPressure::on_full() {
     m_taken = m_writer.taken();
     m_silent = {};
     m_loop.on_readable(m_writer.bell(), [this] { look(); });
-    m_timer = m_loop.after(look_every, [this] { look_for_progress(); });
+    m_timer = m_loop.timer(look_every, [this] { look_for_progress(); });
     m_writer.ring_at(low);
     if (m_changed) m_changed(Pressure::full);
   });
@@ -57,7 +57,7 @@ void BackPressure::look_for_progress() {
   m_silent = std::exchange(m_taken, m_writer.taken()) == m_writer.taken() ? m_silent + look_every : Duration{};
   if (m_patience.in_all) *m_patience.in_all -= look_every;
   if (m_done && (m_silent >= m_patience.silent || (m_patience.in_all && m_patience.in_all->count() <= 0))) return give_up();
-  m_timer = m_loop.after(look_every, [this] { look_for_progress(); });
+  m_timer = m_loop.timer(look_every, [this] { look_for_progress(); });
   if (!m_done) change(m_silent >= stalled_after ? Pressure::stalled : Pressure::full);
 }
 
@@ -69,7 +69,7 @@ void BackPressure::finish(Patience patience, std::function<void()> done_call) {
   m_silent = {};
   m_taken = m_writer.taken();
   m_loop.on_readable(m_writer.bell(), [this] { look(); });
-  m_timer = m_loop.after(look_every, [this] { look_for_progress(); });
+  m_timer = m_loop.timer(look_every, [this] { look_for_progress(); });
   m_writer.ring_at(0);
 }
 
@@ -90,8 +90,7 @@ void BackPressure::done() {
 
 void BackPressure::rest() {
   m_loop.forget(m_writer.bell());
-  if (m_timer) m_loop.cancel(*m_timer);
-  m_timer.reset();
+  m_timer.cancel();
 }
 
 }  // namespace trainstep::log

@@ -50,7 +50,7 @@ class BackPressure {
   Patience m_patience{};
   Duration m_silent{};  // time in which nothing was read
   std::uint64_t m_taken = 0;
-  std::optional<Loop::TimerId> m_timer;
+  Timer m_timer;
   std::shared_ptr<char> m_alive = std::make_shared<char>();
 };
 

@@ -45,37 +45,33 @@ std::unique_ptr<Client::Call> Client::prepared_for_bucket(const std::string& ver
   return call;
 }
 
-Client::CallId Client::begin(std::unique_ptr<Call> begun) {
+PendingCall Client::begin(std::unique_ptr<Call> begun) {
   const auto id = m_next++;
   auto& call = *m_calls.emplace(id, std::move(begun)).first->second;
   if (!call.body && !call.take) call.request.limit = call.patience;  // a response that trickles in would never trigger `silence`
-  call.pause = m_loop.after(Duration(0), [this, id] { send(id); });
-  call.limit = m_loop.after(m_hurry ? std::min(call.patience, m_limits.hurry) : call.patience, [this, id] { lose_patience(id); });
-  return id;
+  call.pause = m_loop.timer(Duration(0), [this, id] { send(id); });
+  call.limit = m_loop.timer(m_hurry ? std::min(call.patience, m_limits.hurry) : call.patience, [this, id] { lose_patience(id); });
+  return {*this, id};
 }
 
 // At the deadline: a retry delay that the store requested, possibly an hour, is not waited for; after hurry(), our own is not either.
 void Client::lose_patience(CallId id) {
   auto& call = *m_calls.at(id);
   call.late = true;
-  if (call.pause == 0 || !call.last || !(m_hurry || call.last->retry_after)) return;
-  m_loop.cancel(call.pause);
-  call.pause = m_loop.after(Duration(0), [this, id] { failed(id, *m_calls.at(id)->last); });
+  if (!call.pause || !call.last || !(m_hurry || call.last->retry_after)) return;
+  call.pause = m_loop.timer(Duration(0), [this, id] { failed(id, *m_calls.at(id)->last); });
 }
 
 void Client::hurry() {
   m_hurry = true;
-  for (const auto& [id, call] : m_calls) {
-    m_loop.cancel(call->limit);
-    call->limit = m_loop.after(m_limits.hurry, [this, id = id] { lose_patience(id); });
-  }
+  for (const auto& [id, call] : m_calls) call->limit = m_loop.timer(m_limits.hurry, [this, id = id] { lose_patience(id); });
 }
 
 // Intervals between messages; the last one repeats. One call reports for all.
 void Client::tell_waiting(CallId id) {
   constexpr std::array pauses{Duration(55'000), Duration(240'000), Duration(600'000)};
   auto& call = *m_calls.at(id);
-  call.word = m_loop.after(pauses.at(std::min(call.words++, pauses.size() - 1)), [this, id] { tell_waiting(id); });
+  call.word = m_loop.timer(pauses.at(std::min(call.words++, pauses.size() - 1)), [this, id] { tell_waiting(id); });
   const auto now = m_loop.now();
   if (!m_tell || !call.last || !call.heard || (m_told && now - *m_told < pauses.front())) return;
   m_told = now;
@@ -84,7 +80,7 @@ void Client::tell_waiting(CallId id) {
 
 void Client::send(CallId id) {
   auto& call = *m_calls.at(id);
-  call.pause = 0;
+  call.pause.cancel();
   ++call.tries;
   m_keys->ask([this, id, alive = m_alive](Result<Credentials> keys) {
     if (*alive && m_calls.contains(id)) send_signed(id, std::move(keys));
@@ -200,7 +196,7 @@ void Client::failed(CallId id, StoreError error) {
   const bool clocks = !moves && !call.clocked && learn_clock(call, error);
   if (moves || clocks) {
     (moves ? call.moved : call.clocked) = true;
-    call.pause = m_loop.after(Duration(0), [this, id] { send(id); });
+    call.pause = m_loop.timer(Duration(0), [this, id] { send(id); });
     return;
   }
   // Credentials are rotated while we work: the cached ones may be the old ones.
@@ -214,15 +210,15 @@ void Client::failed(CallId id, StoreError error) {
     return finish(id, std::move(error));
   }
   constexpr Duration first_word{5'000};
-  if (call.word == 0) call.word = m_loop.after(first_word, [this, id] { tell_waiting(id); });
+  if (!call.word) call.word = m_loop.timer(first_word, [this, id] { tell_waiting(id); });
   if (!keys_again) call.last = std::move(error);
-  call.pause = m_loop.after(keys_again ? Duration(0) : pause, [this, id] { send(id); });
+  call.pause = m_loop.timer(keys_again ? Duration(0) : pause, [this, id] { send(id); });
 }
 
 void Client::finish(CallId id, std::optional<StoreError> error) {
   const auto call = std::move(m_calls.extract(id).mapped());
-  m_loop.cancel(call->limit);
-  m_loop.cancel(call->word);
+  call->limit.cancel();
+  call->word.cancel();
   call->done(std::move(error));  // last: may destroy this object
 }
 
@@ -230,9 +226,6 @@ void Client::cancel(CallId id) {
   const auto found = m_calls.extract(id);
   if (found.empty()) return;
   if (found.mapped()->exchange != 0) m_transport.cancel(found.mapped()->exchange);
-  m_loop.cancel(found.mapped()->pause);
-  m_loop.cancel(found.mapped()->limit);
-  m_loop.cancel(found.mapped()->word);
 }
 
 }  // namespace trainstep::objectstore

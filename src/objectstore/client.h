@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/loop.h"
+#include "base/pending.h"
 #include "http/transport.h"
 #include "objectstore/address.h"
 #include "objectstore/answers.h"
@@ -47,6 +48,10 @@ struct Limits {
   std::size_t largest_body = std::size_t{64} << 20U;
 };
 
+class Client;
+using PendingCall = Pending<Client>;
+using PendingCalls = PendingSet<Client>;
+
 class Client {
  public:
   using CallId = std::uint64_t;
@@ -61,24 +66,25 @@ class Client {
 
   // Uploads in one piece; `headers` may contain Content-Type and the like. The body's SHA-256 is signed, so that the store rejects a body corrupted
   // in transit.
-  CallId put(const Address& to, Body body, Done<Object> done, std::vector<http::Header> headers = {});
+  PendingCall put(const Address& to, Body body, Done<Object> done, std::vector<http::Header> headers = {});
   // The whole object, or a range of it. With `etag`, only if the object still has it (otherwise conflict).
-  CallId get(const Address& from, std::optional<Range> range, const std::string& etag, Done<std::string> done);
+  PendingCall get(const Address& from, std::optional<Range> range, const std::string& etag, Done<std::string> done);
   // The same without collecting it in memory; returns the number of bytes: the size of `range`, or of the whole object.
-  CallId fetch(const Address& from, std::optional<Range> range, const std::string& etag, Take take, Done<std::int64_t> done);
-  CallId head(const Address& of, Done<Object> done);
+  PendingCall fetch(const Address& from, std::optional<Range> range, const std::string& etag, Take take, Done<std::int64_t> done);
+  PendingCall head(const Address& of, Done<Object> done);
   // One page: the objects whose keys start with `prefix` (a plain prefix: "a" matches "ab"), at most 1,000. `token`: from the previous page, or "".
-  CallId list(const std::string& bucket, const std::string& prefix, const std::string& token, Done<ListPage> done);
+  PendingCall list(const std::string& bucket, const std::string& prefix, const std::string& token, Done<ListPage> done);
   // Removing an object that does not exist succeeds.
-  CallId remove(const Address& what, Done<std::monostate> done);
+  PendingCall remove(const Address& what, Done<std::monostate> done);
 
   // Multipart upload; each part but the last has at least 5 MiB. The object does not exist until the upload is completed.
-  CallId begin_upload(const Address& to, Done<std::string> done, std::vector<http::Header> headers = {});        // → the upload ID
-  CallId put_part(const Address& to, const std::string& upload, int number, Body body, Done<std::string> done);  // number from 1 → the part's ETag
-  CallId complete_upload(const Address& to, const std::string& upload, const std::vector<std::string>& etags, Done<Object> done);
-  CallId abort_upload(const Address& to, const std::string& upload, Done<std::monostate> done);
+  PendingCall begin_upload(const Address& to, Done<std::string> done, std::vector<http::Header> headers = {});  // → the upload ID
+  PendingCall put_part(const Address& to, const std::string& upload, int number, Body body,
+                       Done<std::string> done);  // number from 1 → the part's ETag
+  PendingCall complete_upload(const Address& to, const std::string& upload, const std::vector<std::string>& etags, Done<Object> done);
+  PendingCall abort_upload(const Address& to, const std::string& upload, Done<std::monostate> done);
   // One page: uploads in progress to keys that start with this one's. `from`: the markers of the previous page, or {}.
-  CallId list_uploads(const Address& of, const MultipartUpload& from, Done<UploadPage> done);
+  PendingCall list_uploads(const Address& of, const MultipartUpload& from, Done<UploadPage> done);
 
   // `tell` is called with the reason when retries after error responses have lasted for some seconds, then at increasing intervals. Servers without
   // any response are reported by http::Waiting. Also called once with the offset of the store's clock.
@@ -94,15 +100,17 @@ class Client {
   struct Call;
   // Takes the response, or returns why it is invalid. `came`: number of bytes that a Take received.
   using Read = std::function<std::optional<StoreError>(http::Response& response, std::int64_t came)>;
-  CallId begin(std::unique_ptr<Call> call);
+  PendingCall begin(std::unique_ptr<Call> call);
   template <typename T>
-  CallId call(std::unique_ptr<Call> call, std::function<Answer<T>(http::Response&)> read, Done<T> done);
+  PendingCall call(std::unique_ptr<Call> call, std::function<Answer<T>(http::Response&)> read, Done<T> done);
   [[nodiscard]] Store store_for(const std::string& bucket) const;
   bool learn_region(const Call& call, const StoreError& error);
   bool learn_clock(const Call& call, const StoreError& error);
   // Creates a call without starting it. `verb`: the operation, for messages.
   [[nodiscard]] std::unique_ptr<Call> prepared(const std::string& verb, const std::string& method, const Address& address,
                                                http::Query query = {}) const;
+  [[nodiscard]] std::unique_ptr<Call> prepared_fetch(const Address& from, std::optional<Range> range, const std::string& etag, Take take,
+                                                     Done<std::int64_t> done) const;
   [[nodiscard]] std::unique_ptr<Call> prepared_for_bucket(const std::string& verb, const std::string& bucket, const std::string& prefix,
                                                           http::Query query) const;
   void send(CallId id);

@@ -37,10 +37,10 @@ struct Client::Call {
 
   Duration patience{};
   bool late = false;  // no further attempt
-  Loop::TimerId limit = 0;
+  Timer limit;
   std::optional<StoreError> last{};  // the reason for the current retry
   bool heard = false;                // the last attempt got a response
-  Loop::TimerId word = 0;
+  Timer word;
   std::size_t words = 0;
   int tries = 0;
   Credentials keys{};    // of this attempt
@@ -50,7 +50,7 @@ struct Client::Call {
   Duration clock{};      // of this attempt: the assumed offset of the store's clock
   bool clocked = false;  // the offset was corrected
   http::Transport::Id exchange = 0;
-  Loop::TimerId pause = 0;
+  Timer pause;
 };
 
 // The error of a call that requires a certain version of an object, if it is another one.

@@ -30,7 +30,7 @@ Body text_body(std::string text) {
 }  // namespace
 
 template <typename T>
-Client::CallId Client::call(std::unique_ptr<Call> call, std::function<Answer<T>(http::Response&)> read, Done<T> done) {
+PendingCall Client::call(std::unique_ptr<Call> call, std::function<Answer<T>(http::Response&)> read, Done<T> done) {
   auto value = std::make_shared<T>();
   call->read = [value, read = std::move(read)](http::Response& response, std::int64_t) -> std::optional<StoreError> {
     auto answer = read(response);
@@ -45,7 +45,7 @@ Client::CallId Client::call(std::unique_ptr<Call> call, std::function<Answer<T>(
   return begin(std::move(call));
 }
 
-Client::CallId Client::put(const Address& to, Body body, Done<Object> done, std::vector<http::Header> headers) {
+PendingCall Client::put(const Address& to, Body body, Done<Object> done, std::vector<http::Header> headers) {
   auto asked = prepared("put", "PUT", to);
   asked->body = std::move(body);
   asked->compares = true;
@@ -58,7 +58,7 @@ Client::CallId Client::put(const Address& to, Body body, Done<Object> done, std:
   return call<Object>(std::move(asked), std::move(read), std::move(done));
 }
 
-Client::CallId Client::get(const Address& from, std::optional<Range> range, const std::string& etag, Done<std::string> done) {
+PendingCall Client::get(const Address& from, std::optional<Range> range, const std::string& etag, Done<std::string> done) {
   const auto text = std::make_shared<std::string>();
   auto take = [text, most = m_limits.largest_body](std::int64_t offset, std::string_view bytes) -> Result<void> {
     if (offset == 0) text->clear();
@@ -66,16 +66,21 @@ Client::CallId Client::get(const Address& from, std::optional<Range> range, cons
     *text += bytes;
     return {};
   };
-  const auto id = fetch(from, range, etag, std::move(take), [text, done = std::move(done)](Answer<std::int64_t> answer) {
+  auto asked = prepared_fetch(from, range, etag, std::move(take), [text, done = std::move(done)](Answer<std::int64_t> answer) {
     if (!answer) return done(tl::unexpected(std::move(answer.error())));
     if (*answer == 0) text->clear();
     done(std::move(*text));
   });
-  m_calls.at(id)->request.limit = m_limits.patience;
-  return id;
+  asked->request.limit = m_limits.patience;
+  return begin(std::move(asked));
 }
 
-Client::CallId Client::fetch(const Address& from, std::optional<Range> range, const std::string& etag, Take take, Done<std::int64_t> done) {
+PendingCall Client::fetch(const Address& from, std::optional<Range> range, const std::string& etag, Take take, Done<std::int64_t> done) {
+  return begin(prepared_fetch(from, range, etag, std::move(take), std::move(done)));
+}
+
+std::unique_ptr<Client::Call> Client::prepared_fetch(const Address& from, std::optional<Range> range, const std::string& etag, Take take,
+                                                     Done<std::int64_t> done) const {
   constexpr std::size_t buffer = 262'144;
   auto asked = prepared("get", "GET", from);
   auto& headers = asked->request.headers;
@@ -109,10 +114,10 @@ Client::CallId Client::fetch(const Address& from, std::optional<Range> range, co
     if (error) return done(tl::unexpected(std::move(*error)));
     done(*size);
   };
-  return begin(std::move(asked));
+  return asked;
 }
 
-Client::CallId Client::head(const Address& of, Done<Object> done) {
+PendingCall Client::head(const Address& of, Done<Object> done) {
   auto asked = prepared("look at", "HEAD", of);
   auto read = [what = asked->what, key = of.key](http::Response& response) -> Answer<Object> {
     Object object{key, 0, etag_of(response), std::string(response.header(mark_header).value_or(""))};
@@ -124,7 +129,7 @@ Client::CallId Client::head(const Address& of, Done<Object> done) {
   return call<Object>(std::move(asked), std::move(read), std::move(done));
 }
 
-Client::CallId Client::list(const std::string& bucket, const std::string& prefix, const std::string& token, Done<ListPage> done) {
+PendingCall Client::list(const std::string& bucket, const std::string& prefix, const std::string& token, Done<ListPage> done) {
   http::Query query{{"encoding-type", "url"}, {"list-type", "2"}, {"prefix", prefix}};
   if (!token.empty()) query.emplace_back("continuation-token", token);
   auto asked = prepared_for_bucket("list", bucket, prefix, std::move(query));
@@ -132,7 +137,7 @@ Client::CallId Client::list(const std::string& bucket, const std::string& prefix
   return call<ListPage>(std::move(asked), std::move(read), std::move(done));
 }
 
-Client::CallId Client::list_uploads(const Address& of, const MultipartUpload& from, Done<UploadPage> done) {
+PendingCall Client::list_uploads(const Address& of, const MultipartUpload& from, Done<UploadPage> done) {
   http::Query query{{"encoding-type", "url"}, {"prefix", of.key}, {"uploads", ""}};
   if (!from.key.empty()) query.emplace_back("key-marker", from.key);
   if (!from.upload.empty()) query.emplace_back("upload-id-marker", from.upload);
@@ -144,21 +149,21 @@ Client::CallId Client::list_uploads(const Address& of, const MultipartUpload& fr
   return call<UploadPage>(std::move(asked), std::move(read), std::move(done));
 }
 
-Client::CallId Client::remove(const Address& what, Done<std::monostate> done) {
+PendingCall Client::remove(const Address& what, Done<std::monostate> done) {
   return call<std::monostate>(prepared("remove", "DELETE", what), nothing, [done = std::move(done)](Answer<std::monostate> answer) {
     if (!answer && answer.error().code == "NoSuchKey") return done(std::monostate());
     done(std::move(answer));
   });
 }
 
-Client::CallId Client::begin_upload(const Address& to, Done<std::string> done, std::vector<http::Header> headers) {
+PendingCall Client::begin_upload(const Address& to, Done<std::string> done, std::vector<http::Header> headers) {
   auto asked = prepared("begin to upload", "POST", to, {{"uploads", ""}});
   for (auto& header : headers) asked->request.headers.push_back(std::move(header));
   auto read = [what = asked->what](http::Response& response) { return or_garbled(what, read_upload_id(response.body)); };
   return call<std::string>(std::move(asked), std::move(read), std::move(done));
 }
 
-Client::CallId Client::put_part(const Address& to, const std::string& upload, int number, Body body, Done<std::string> done) {
+PendingCall Client::put_part(const Address& to, const std::string& upload, int number, Body body, Done<std::string> done) {
   auto asked = prepared(fmt::format("put part {} of", number), "PUT", to, {{"partNumber", std::to_string(number)}, {"uploadId", upload}});
   asked->body = std::move(body);
   asked->compares = true;
@@ -171,7 +176,7 @@ Client::CallId Client::put_part(const Address& to, const std::string& upload, in
 }
 
 // A retry may find that the first attempt took effect: then the upload is gone and the object exists.
-Client::CallId Client::complete_upload(const Address& to, const std::string& upload, const std::vector<std::string>& etags, Done<Object> done) {
+PendingCall Client::complete_upload(const Address& to, const std::string& upload, const std::vector<std::string>& etags, Done<Object> done) {
   auto asked = prepared("complete", "POST", to, {{"uploadId", upload}});
   asked->body = text_body(completion(etags));
   asked->request.headers.push_back({"Content-Type", "application/xml"});
@@ -182,7 +187,7 @@ Client::CallId Client::complete_upload(const Address& to, const std::string& upl
   return call<Object>(std::move(asked), std::move(read), std::move(done));
 }
 
-Client::CallId Client::abort_upload(const Address& to, const std::string& upload, Done<std::monostate> done) {
+PendingCall Client::abort_upload(const Address& to, const std::string& upload, Done<std::monostate> done) {
   return call<std::monostate>(prepared("give up the upload of", "DELETE", to, {{"uploadId", upload}}), nothing,
                               [done = std::move(done)](Answer<std::monostate> answer) {
                                 if (!answer && answer.error().status == 404) return done(std::monostate());

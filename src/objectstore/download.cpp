@@ -112,8 +112,8 @@ class Download : public Transfer {
     start(std::move(over));
   }
 
-  Client::CallId ask(const std::shared_ptr<Growing>& growing, const std::shared_ptr<RangeWriter>& writer, const Range& range,
-                     const Client::Done<std::int64_t>& done) {
+  PendingCall ask(const std::shared_ptr<Growing>& growing, const std::shared_ptr<RangeWriter>& writer, const Range& range,
+                  const Client::Done<std::int64_t>& done) {
     const auto& object = growing->object;
     // The hash of a large object is computed outside the loop thread, where ranges are received.
     const auto part = range.size == object.size && range.size < in_memory ? std::nullopt : std::optional(range);

@@ -24,8 +24,6 @@ tl::unexpected<StoreError> endless(const std::string& what) {
 
 Listing::Listing(Client& client, Address at, Done done) : m_client(client), m_at(std::move(at)), m_done(std::move(done)) { ask(""); }
 
-Listing::~Listing() { m_client.cancel(m_call); }
-
 void Listing::ask(const std::string& token) {
   const auto prefix = m_at.key.empty() ? "" : m_at.key + '/';
   m_call = m_client.list(m_at.bucket, prefix, token, [this](Answer<ListPage> page) {
@@ -90,8 +88,6 @@ void Listing::look_for_itself() {
 
 UploadListing::UploadListing(Client& client, Address at, Done done) : m_client(client), m_at(std::move(at)), m_done(std::move(done)) { ask({}); }
 
-UploadListing::~UploadListing() { m_client.cancel(m_call); }
-
 void UploadListing::ask(const MultipartUpload& from) {
   m_call = m_client.list_uploads(m_at, from, [this](Answer<UploadPage> page) {
     const auto done = m_done;  // it may destroy this object
@@ -137,7 +133,7 @@ Removal::Removal(Client& client, Address at, Done done)
 
 Removal::Removal(Client& client, std::vector<Address> objects, Done done)
     : m_client(client), m_done(std::move(done)), m_queue(removals_at_once, no_limit), m_all(true) {
-  m_timer = client.loop().after(Duration(0), [this, objects = std::move(objects)]() mutable {
+  m_timer = client.loop().timer(Duration(0), [this, objects = std::move(objects)]() mutable {
     remove_each(std::move(objects));
     pump();
   });
@@ -145,15 +141,10 @@ Removal::Removal(Client& client, std::vector<Address> objects, Done done)
 
 Removal::Removal(Client& client, std::vector<Address> objects, std::string mark, Done done)
     : m_client(client), m_done(std::move(done)), m_queue(removals_at_once, no_limit), m_all(true) {
-  m_timer = client.loop().after(Duration(0), [this, objects = std::move(objects), mark = std::move(mark)] {
+  m_timer = client.loop().timer(Duration(0), [this, objects = std::move(objects), mark = std::move(mark)] {
     remove_marked(objects, mark);
     pump();
   });
-}
-
-Removal::~Removal() {
-  m_client.loop().cancel(m_timer);
-  for (const auto id : m_calls) m_client.cancel(id);
 }
 
 void Removal::remove(const std::vector<Object>& objects) {
@@ -187,24 +178,16 @@ void Removal::remove_marked(const std::vector<Address>& objects, const std::stri
 
 void Removal::remove_now(const Address& what, const Client::Done<std::monostate>& done) {
   ++m_objects;
-  const auto id = std::make_shared<Client::CallId>();
-  *id = m_client.remove(what, [this, id, done](Answer<std::monostate> removed) {
-    m_calls.erase(*id);
-    done(std::move(removed));
-  });
-  m_calls.insert(*id);
+  m_calls.add<Answer<std::monostate>>([&](auto removed) { return m_client.remove(what, std::move(removed)); }, done);
 }
 
 void Removal::add(Call call) {
   m_queue.add(0, [this, call = std::move(call)](const std::function<void()>& over) {
-    const auto id = std::make_shared<Client::CallId>();
-    *id = call([this, id, over](Answer<std::monostate> removed) {
-      m_calls.erase(*id);
+    m_calls.add<Answer<std::monostate>>(call, [this, over](Answer<std::monostate> removed) {
       over();
       if (!removed && !m_error) m_error = std::move(removed.error());
       pump();
     });
-    m_calls.insert(*id);
   });
 }
 
@@ -230,7 +213,7 @@ void Removal::give_up_uploads() {
 
 // Deferred: the callback may destroy this object, which is in use.
 void Removal::tell() {
-  m_timer = m_client.loop().after(Duration(0), [this] {
+  m_timer = m_client.loop().timer(Duration(0), [this] {
     const auto done = std::exchange(m_done, nullptr);
     if (m_error) return done(tl::unexpected(std::move(*m_error)));
     done(m_objects);

@@ -24,7 +24,6 @@ class Listing {
   Listing(Client& client, Address at, Done done);
   Listing(const Listing&) = delete;
   Listing& operator=(const Listing&) = delete;
-  ~Listing();
 
  private:
   void ask(const std::string& token);
@@ -44,7 +43,7 @@ class Listing {
   std::set<std::string> m_tokens;  // received so far
   int m_vain = 0;                  // consecutive pages without anything new
   bool m_folder = false;           // there is a folder marker: the tree exists, even if empty
-  Client::CallId m_call = 0;
+  PendingCall m_call;
 };
 
 // Multipart uploads in progress at an address, and below it: all pages, sorted by key, each once.
@@ -55,7 +54,6 @@ class UploadListing {
   UploadListing(Client& client, Address at, Done done);
   UploadListing(const UploadListing&) = delete;
   UploadListing& operator=(const UploadListing&) = delete;
-  ~UploadListing();
 
  private:
   using Mark = std::pair<std::string, std::string>;  // key and upload ID
@@ -67,7 +65,7 @@ class UploadListing {
   Done m_done;
   std::set<Mark> m_found, m_pages;  // listed uploads; markers of the pages
   int m_vain = 0;                   // consecutive pages without anything new
-  Client::CallId m_call = 0;
+  PendingCall m_call;
 };
 
 // Whether an object's mark is that of the job, or of one of its pods: "JOB/POD".
@@ -86,12 +84,11 @@ class Removal {
   Removal(Client& client, std::vector<Address> objects, std::string mark, Done done);
   Removal(const Removal&) = delete;
   Removal& operator=(const Removal&) = delete;
-  ~Removal();
   // Objects without the mark, which were kept.
   [[nodiscard]] const std::vector<Address>& unmarked() const { return m_unmarked; }
 
  private:
-  using Call = std::function<Client::CallId(Client::Done<std::monostate>)>;
+  using Call = std::function<PendingCall(Client::Done<std::monostate>)>;
   void remove(const std::vector<Object>& objects);
   void remove_each(std::vector<Address> objects);
   void remove_marked(const std::vector<Address>& objects, const std::string& mark);
@@ -107,12 +104,12 @@ class Removal {
   TransferQueue m_queue;
   std::unique_ptr<Listing> m_listing;
   std::unique_ptr<UploadListing> m_uploads;
-  std::set<Client::CallId> m_calls;
+  PendingCalls m_calls;
   std::size_t m_objects = 0;
   std::vector<Address> m_unmarked;
   bool m_all = false;  // objects are removed, only uploads are left; true from the start for given objects, which have none
   std::optional<StoreError> m_error;
-  Loop::TimerId m_timer = 0;
+  Timer m_timer;
 };
 
 }  // namespace trainstep::objectstore

@@ -31,10 +31,8 @@ Recognition::Recognition(Loop& loop, const std::vector<LocalFile>& files, const 
   for (const auto& file : files)
     if (const auto found = objects.find(file.path); found != objects.end() && found->second->size == file.size && !found->second->etag.empty())
       m_left.push_back({file, *found->second});
-  m_timer = m_loop.after(Duration(0), [this] { step(); });
+  m_timer = m_loop.timer(Duration(0), [this] { step(); });
 }
-
-Recognition::~Recognition() { m_loop.cancel(m_timer); }
 
 // One part per turn, so that a large file does not delay signals and timers.
 void Recognition::step() {
@@ -47,7 +45,7 @@ void Recognition::step() {
   if (!part) return next();  // the transfer will report it
   m_etags.push_back(md5_hex(*part));
   if (first + length < file.size) {
-    m_timer = m_loop.after(Duration(0), [this] { step(); });
+    m_timer = m_loop.timer(Duration(0), [this] { step(); });
     return;
   }
   const auto etag = file.size <= m_limits.part ? m_etags.front() : etag_of_parts(m_etags);
@@ -59,7 +57,7 @@ void Recognition::step() {
 void Recognition::next() {
   m_left.pop_back();
   m_etags.clear();
-  m_timer = m_loop.after(Duration(0), [this] { step(); });
+  m_timer = m_loop.timer(Duration(0), [this] { step(); });
 }
 
 }  // namespace trainstep::objectstore

@@ -28,7 +28,6 @@ class Recognition {
               TransferLimits limits = {});
   Recognition(const Recognition&) = delete;
   Recognition& operator=(const Recognition&) = delete;
-  ~Recognition();
 
  private:
   void step();
@@ -41,7 +40,7 @@ class Recognition {
   TransferLimits m_limits;
   std::vector<std::string> m_etags;  // of the parts so far
   KnownFiles m_same;
-  Loop::TimerId m_timer;
+  Timer m_timer;
 };
 
 }  // namespace trainstep::objectstore

@@ -39,10 +39,7 @@ class Remote : public CredentialsProvider {
   Remote(Loop& loop, http::Transport& transport, Service service) : m_loop(loop), m_transport(transport), m_service(std::move(service)) {}
   Remote(const Remote&) = delete;
   Remote& operator=(const Remote&) = delete;
-  ~Remote() override {
-    m_transport.cancel(m_exchange);
-    m_loop.cancel(m_pause);
-  }
+  ~Remote() override { m_transport.cancel(m_exchange); }
 
   void ask(Done done) override {
     if (m_known && m_loop.now() < m_known->until - early) return done(m_known->keys);
@@ -58,7 +55,6 @@ class Remote : public CredentialsProvider {
 
  private:
   void fetch() {
-    m_pause = 0;
     ++m_tries;
     auto request = m_service.ask();
     if (!request) return tell(in_context(m_service.what, std::move(request.error())));
@@ -70,7 +66,7 @@ class Remote : public CredentialsProvider {
     m_exchange = 0;
     const bool passing = !response || response->status == 429 || response->status >= 500;
     if (passing && m_tries < most_tries) {
-      m_pause = m_loop.after(next_try * m_tries, [this] { fetch(); });
+      m_pause = m_loop.timer(next_try * m_tries, [this] { fetch(); });
       return;
     }
     if (!response) return tell(in_context(m_service.what, std::move(response.error())));
@@ -94,7 +90,7 @@ class Remote : public CredentialsProvider {
   std::optional<Temporary> m_known;
   std::vector<Done> m_waiting;
   http::Transport::Id m_exchange = 0;
-  Loop::TimerId m_pause = 0;
+  Timer m_pause;
   int m_tries = 0;
 };
 

@@ -17,16 +17,11 @@ Transfer::Transfer(Client& client, std::filesystem::path root, Address at, Sink 
       m_sink(std::move(sink)),
       m_limits(limits),
       m_queue(limits.requests, limits.bytes),
-      m_timer(client.loop().after(Duration(0), [this] {
-        m_timer = 0;
+      m_timer(client.loop().timer(Duration(0), [this] {
+        m_timer.cancel();
         begin();
         go_on();
       })) {}
-
-Transfer::~Transfer() {
-  m_client.loop().cancel(m_timer);
-  for (const auto id : m_calls) m_client.cancel(id);
-}
 
 void Transfer::moved(std::int64_t bytes) const {
   if (m_sink.moved) m_sink.moved(bytes);
@@ -43,13 +38,13 @@ void Transfer::fail(Error error) {
   if (m_error) return;
   m_error = std::move(error);
   m_queue.clear();
-  for (const auto id : std::exchange(m_calls, {})) m_client.cancel(id);
+  m_calls.clear();
   undo([this] { end(); });
 }
 
 // Deferred: the callback may destroy this object, which is in use.
 void Transfer::end() {
-  if (m_timer == 0) m_timer = m_client.loop().after(Duration(0), [this] { tell(); });
+  if (!m_timer) m_timer = m_client.loop().timer(Duration(0), [this] { tell(); });
 }
 
 void Transfer::tell() {

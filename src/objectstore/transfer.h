@@ -35,7 +35,7 @@ class Transfer {
   };
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
-  virtual ~Transfer();  // cancels calls in progress
+  virtual ~Transfer() = default;  // cancels calls in progress
   // Aborts the transfer with this error: incomplete uploads are cleaned up, then `done` is called.
   void give_up(Error error) { fail(std::move(error)); }
   // Transferred files that are now identical on both sides, also after an error.
@@ -47,21 +47,18 @@ class Transfer {
 
   // A call for the queue: `ask` starts it; `then` gets its value; an error ends the transfer.
   template <typename T>
-  TransferQueue::Start call(std::function<Client::CallId(Client::Done<T>)> ask, std::function<void(T value)> then) {
+  TransferQueue::Start call(std::function<PendingCall(Client::Done<T>)> ask, std::function<void(T value)> then) {
     return [this, ask = std::move(ask), then = std::move(then)](std::function<void()> over) {
-      const auto id = std::make_shared<Client::CallId>();
-      *id = ask([this, id, then, over = std::move(over)](Answer<T> answer) {
-        m_calls.erase(*id);
+      m_calls.add<Answer<T>>(ask, [this, then, over = std::move(over)](Answer<T> answer) {
         over();
         if (!answer) return fail(std::move(answer.error().error));
         then(std::move(*answer));
         go_on();
       });
-      m_calls.insert(*id);
     };
   }
   // A call outside the queue: it is cancelled with this object.
-  void keep(Client::CallId id) { m_calls.insert(id); }
+  void keep(PendingCall call) { m_calls.keep(std::move(call)); }
   // Starts nothing more, cancels calls in progress.
   void fail(Error error);
   void moved(std::int64_t bytes) const;
@@ -88,10 +85,10 @@ class Transfer {
   void end();
   void tell();
 
-  std::set<Client::CallId> m_calls;
+  PendingCalls m_calls;
   KnownFiles m_same;
   std::optional<Error> m_error;
-  Loop::TimerId m_timer = 0;
+  Timer m_timer;
 };
 
 // Files to objects. A large file becomes visible when all its parts are uploaded. Errors: also input, if a file changes meanwhile, or is larger than

@@ -19,9 +19,6 @@ class Upload : public Transfer {
       : Transfer(client, std::move(root), std::move(to), std::move(sink), limits), m_plan(std::move(plan)), m_headers(std::move(headers)) {}
   Upload(const Upload&) = delete;
   Upload& operator=(const Upload&) = delete;
-  ~Upload() override {
-    for (const auto timer : m_second_looks) m_client.loop().cancel(timer);
-  }
 
  private:
   // A multipart upload in progress.
@@ -107,7 +104,7 @@ class Upload : public Transfer {
 
   // The store's response is not sufficient. If a response was lost, the retry finds no upload; and a store killed in between may then report an
   // incomplete upload as complete (versitygw 1.8.0, a folder of an upload in progress). So the object is checked by HEAD.
-  Client::CallId ask_to_complete(Parts& parts, Client::Done<Object> done) {
+  PendingCall ask_to_complete(Parts& parts, Client::Done<Object> done) {
     return m_client.complete_upload(address(parts.key), parts.upload, parts.etags, [this, &parts, done = std::move(done)](Answer<Object> answer) {
       if (!answer && answer.error().code != "NoSuchUpload") return done(std::move(answer));
       keep(m_client.head(address(parts.key), [this, &parts, done, answer](Answer<Object> there) { done(judge(parts, answer, std::move(there))); }));
@@ -153,7 +150,7 @@ class Upload : public Transfer {
       // AbortMultipartUpload): so uploads are listed a second time.
       const auto twice = [this, key, one_less] {
         give_up_others(key, [this, key, one_less] {
-          m_second_looks.push_back(m_client.loop().after(second_look, [this, key, one_less] { give_up_others(key, one_less); }));
+          m_second_looks.push_back(m_client.loop().timer(second_look, [this, key, one_less] { give_up_others(key, one_less); }));
         });
       };
       const auto known = m_parts.find(key);
@@ -188,7 +185,7 @@ class Upload : public Transfer {
   }
 
   SyncPlan m_plan;
-  std::vector<Loop::TimerId> m_second_looks;
+  std::vector<Timer> m_second_looks;
   std::map<std::string, Parts> m_parts;  // by key
   std::list<std::unique_ptr<UploadListing>> m_looks;
   std::vector<http::Header> m_headers;

@@ -39,7 +39,6 @@ Task::Task(PollLoop& loop, Reaper& reaper, std::string mark, Ended ended)
     : m_loop(loop), m_reaper(reaper), m_mark(std::move(mark)), m_ended(std::move(ended)) {}
 
 Task::~Task() {
-  if (m_deadline) m_loop.cancel(*m_deadline);
   m_reaper.forget_orphans(this);
   if (m_finished) return;
   if (!m_wait_status) m_reaper.forget(m_pid);
@@ -107,11 +106,7 @@ void Task::limit_rest() {
 }
 
 void Task::set_deadline(Duration delay) {
-  if (m_deadline) m_loop.cancel(*m_deadline);
-  m_deadline = m_loop.after(delay, [this] {
-    m_deadline.reset();
-    end_remains(death_looks);
-  });
+  m_deadline = m_loop.timer(delay, [this] { end_remains(death_looks); });
 }
 
 void Task::on_exit(int wait_status) {
@@ -138,11 +133,7 @@ void Task::give_time(const std::vector<Process>& rest) {
 void Task::await_rest(Time until) {
   m_awaiting = !remains().empty() && m_loop.now() < until;
   if (m_awaiting) {
-    if (m_deadline) m_loop.cancel(*m_deadline);
-    m_deadline = m_loop.after(rest_pause, [this, until] {
-      m_deadline.reset();
-      await_rest(until);
-    });
+    m_deadline = m_loop.timer(rest_pause, [this, until] { await_rest(until); });
     return;
   }
   if (outputs_closed() || m_loop.now() >= until)
@@ -201,17 +192,12 @@ void Task::end_remains(int looks) {
     return;
   }
   kill(left);
-  if (m_deadline) m_loop.cancel(*m_deadline);
-  m_deadline = m_loop.after(looks > 0 ? death_pause : straggler_limit, [this, looks] {
-    m_deadline.reset();
-    end_remains(std::max(looks - 1, 0));
-  });
+  m_deadline = m_loop.timer(looks > 0 ? death_pause : straggler_limit, [this, looks] { end_remains(std::max(looks - 1, 0)); });
 }
 
 void Task::finish(int wait_status) {
   for (const auto& output : m_outputs) output->drain();
-  if (m_deadline) m_loop.cancel(*m_deadline);
-  m_deadline.reset();
+  m_deadline.cancel();
   m_reaper.forget_orphans(this);
   m_finished = true;
   const auto ended = std::move(m_ended);

@@ -81,7 +81,7 @@ class Task {
   pid_t m_pid = 0;
   std::optional<int> m_wait_status;  // set when the first process has exited
   std::vector<std::unique_ptr<OutputReader>> m_outputs;
-  std::optional<Loop::TimerId> m_deadline;
+  Timer m_deadline;
   std::optional<Time> m_kill_at;  // set by stop()
   Pressure m_pressure = Pressure::none;
   Told m_outlived, m_killed;

@@ -13,7 +13,7 @@ Runner::Runner(Loop& loop, Backend& backend, std::vector<Listener*> listeners, s
 Runner::Runner(Loop& loop, Backend& backend, std::vector<Listener*> listeners, follow::Rules rules)
     : Runner(loop, backend, std::move(listeners), std::make_unique<follow::GangRunState>(std::move(rules))) {}
 
-Runner::~Runner() { cancel_timers(); }
+Runner::~Runner() = default;
 
 void Runner::begin(std::function<void(Outcome)> done) {
   m_done = std::move(done);
@@ -45,8 +45,7 @@ void Runner::perform(const std::vector<follow::Action>& actions) {
 
 void Runner::perform(const follow::SetTimer& timer) {
   const int number = timer.timer;
-  if (const auto earlier = m_timers.find(number); earlier != m_timers.end()) m_loop.cancel(earlier->second);
-  m_timers[number] = m_loop.after(timer.delay, [this, number] {
+  m_timers[number] = m_loop.timer(timer.delay, [this, number] {
     m_timers.erase(number);
     handle({m_loop.now(), follow::TimerFired{number}});
   });
@@ -65,17 +64,12 @@ void Runner::perform(const follow::ShowProgress& progress) {
 }
 
 void Runner::perform(const follow::Finish& finish) {
-  cancel_timers();
+  m_timers.clear();
   // Posted, because the backend's own call, which reports this, may not have finished.
   m_loop.post([this, verdict = finish.verdict]() mutable {
     auto outcome = outcome_of(std::move(verdict));
     m_done(std::move(outcome));
   });
-}
-
-void Runner::cancel_timers() {
-  for (const auto& [number, timer] : m_timers) m_loop.cancel(timer);
-  m_timers.clear();
 }
 
 Outcome Runner::outcome_of(result::Verdict verdict) const {

@@ -48,14 +48,13 @@ class Runner {
   void perform(const follow::RemoveJob& order) { m_backend.remove_job(order); }
   void perform(const follow::KeepJob& order) { m_backend.keep_job(order); }
   void perform(const follow::Finish& finish);
-  void cancel_timers();
   [[nodiscard]] Outcome outcome_of(result::Verdict verdict) const;
 
   Loop& m_loop;
   Backend& m_backend;
   std::vector<Listener*> m_listeners;
   std::unique_ptr<follow::RunState> m_machine;
-  std::map<int, Loop::TimerId> m_timers;
+  std::map<int, Timer> m_timers;
   std::function<void(Outcome)> m_done;
   Time m_started;
 };

@@ -33,28 +33,11 @@ Delivery::Delivery(Stores& stores, std::vector<plan::TaskOutput> outputs, Durati
       m_limit(stores.loop()),
       m_began(stores.loop().now()),
       m_pause(first_pause),
-      m_timer(stores.loop().after(Duration(0), [this] { next(); })) {
+      m_timer(stores.loop().timer(Duration(0), [this] { next(); })) {
   m_limit.set(limit);
   const bool all_own = std::ranges::all_of(m_outputs, [this](const auto& output) { return is_own(output.to.uri); });
   if (all_own || !m_options.manifest.somewhere()) m_manifest.emplace().set_mark(m_options.mark);
-  if (limit > Duration(0)) m_hurry_timer = m_stores.loop().after(limit, [this] { m_stores.hurry(); });
-}
-
-Delivery::~Delivery() {
-  m_stores.loop().cancel(m_timer);
-  m_stores.loop().cancel(m_stop_timer);
-  m_stores.loop().cancel(m_hurry_timer);
-  cancel_call();
-}
-
-void Delivery::call(std::size_t store, const std::function<Call(objectstore::Client&)>& begin) {
-  m_call_store = store;
-  m_call = begin(m_stores.of({"", store, ""}));
-}
-
-void Delivery::cancel_call() {
-  if (m_call != 0) m_stores.of({"", m_call_store, ""}).cancel(m_call);
-  m_call = 0;
+  if (limit > Duration(0)) m_hurry_timer = m_stores.loop().timer(limit, [this] { m_stores.hurry(); });
 }
 
 // Credentials without read permission find no manifest: then nothing is removed.
@@ -71,11 +54,8 @@ void Delivery::load_manifest() {
   if (!place.in_store()) return known(read_regular_file(place.path, largest_manifest));
   const auto address = Address::parse(place.uri);
   if (!address) return finish(address.error());
-  call(place.store, [&](auto& client) {
-    return client.get(*address, std::nullopt, "", [this, known](objectstore::Answer<std::string> text) {
-      m_call = 0;
-      known(text ? Result<std::string>(std::move(*text)) : Result<std::string>(std::move(text.error().error)));
-    });
+  m_call = m_stores.of(place).get(*address, std::nullopt, "", [this, known](objectstore::Answer<std::string> text) {
+    known(text ? Result<std::string>(std::move(*text)) : Result<std::string>(std::move(text.error().error)));
   });
 }
 
@@ -166,15 +146,12 @@ void Delivery::keep_manifest() {
   if (!place.in_store()) return written(write_file_atomically(place.path, m_manifest->text()));
   const auto address = Address::parse(place.uri);
   if (!address) return finish(address.error());
-  call(place.store, [&](auto& client) {
-    return client.put(
-        *address, [text = m_manifest->text()] { return Result<std::string>(text); },
-        [this, written](objectstore::Answer<objectstore::Object> answer) {
-          m_call = 0;
-          written(answer ? Result<void>() : Result<void>(std::move(answer.error().error)));
-        },
-        {{"Content-Type", "application/json"}});
-  });
+  m_call = m_stores.of(place).put(
+      *address, [text = m_manifest->text()] { return Result<std::string>(text); },
+      [this, written](objectstore::Answer<objectstore::Object> answer) {
+        written(answer ? Result<void>() : Result<void>(std::move(answer.error().error)));
+      },
+      {{"Content-Type", "application/json"}});
 }
 
 void Delivery::recognise() {
@@ -211,7 +188,7 @@ void Delivery::sent(const Result<void>& result) {
   }
   if (m_ending) return retract();
   if (!result) return failed(result.error());
-  m_timer = m_stores.loop().after(Duration(0), [this] { remove_others(); });
+  m_timer = m_stores.loop().timer(Duration(0), [this] { remove_others(); });
 }
 
 void Delivery::remove_others() {
@@ -260,12 +237,8 @@ void Delivery::give_up_uploads(std::vector<objectstore::MultipartUpload> uploads
   if (uploads.empty()) return delivered();
   const auto last = std::move(uploads.back());
   uploads.pop_back();
-  call(output().to.store, [&](auto& client) {
-    return client.abort_upload({m_to.scheme, m_to.bucket, last.key}, last.upload, [this, uploads](const auto& given_up) {
-      m_call = 0;
-      given_up ? give_up_uploads(uploads) : keep_uploads(given_up.error());
-    });
-  });
+  m_call = store().abort_upload({m_to.scheme, m_to.bucket, last.key}, last.upload,
+                                [this, uploads](const auto& given_up) { given_up ? give_up_uploads(uploads) : keep_uploads(given_up.error()); });
 }
 
 void Delivery::next_output() {
@@ -273,7 +246,7 @@ void Delivery::next_output() {
   m_pass = 0;
   m_keys.reset();
   m_pause = first_pause;
-  m_timer = m_stores.loop().after(Duration(0), [this] { next(); });
+  m_timer = m_stores.loop().timer(Duration(0), [this] { next(); });
 }
 
 void Delivery::failed(Error error) {
@@ -286,7 +259,7 @@ void Delivery::failed(Error error) {
     return finish(std::move(error));
   }
   m_sink.tell(fmt::format("{} {}: {}; trying again in {}", m_options.what, output().name, error.message, trainstep::describe(m_pause)));
-  m_timer = m_stores.loop().after(m_pause, [this] { next(); });
+  m_timer = m_stores.loop().timer(m_pause, [this] { next(); });
   m_pause = std::min(m_pause * 2, longest_pause);
 }
 
@@ -294,9 +267,9 @@ void Delivery::finish(Result<Staged> result) {
   m_ending = true;
   if (!result && m_at < m_outputs.size()) result = in_context(fmt::format("{} {}", m_options.what, output().name), std::move(result.error()));
   if (result) result->took = std::chrono::duration_cast<Duration>(m_stores.loop().now() - m_began);
-  m_stores.loop().cancel(std::exchange(m_stop_timer, 0));
+  m_stop_timer.cancel();
   m_timer =
-      m_stores.loop().after(Duration(0), [this, result = std::move(result)]() mutable { std::exchange(m_sink.done, nullptr)(std::move(result)); });
+      m_stores.loop().timer(Duration(0), [this, result = std::move(result)]() mutable { std::exchange(m_sink.done, nullptr)(std::move(result)); });
 }
 
 }  // namespace trainstep::staging

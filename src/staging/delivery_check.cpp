@@ -35,12 +35,9 @@ void Delivery::look_for_successor() {
   for (const auto& object : m_there) keys.insert(object.key);
   const auto taken = std::ranges::find_if(m_files, [&](const auto& file) { return keys.contains(file.path); });
   if (m_listed || m_options.mark.empty() || is_own(output().to.uri) || taken == m_files.end()) return go_on();
-  call(output().to.store, [&](auto& client) {
-    return client.head(at(taken->path), [this, go_on](const Answer<Object>& there) {
-      m_call = 0;
-      if (!there || !objectstore::bears(there->mark, m_options.mark)) return go_on();
-      finish(Error{ErrorKind::conflict, fmt::format("another pod of this job has delivered to {} and was reported", output().to.uri)});
-    });
+  m_call = store().head(at(taken->path), [this, go_on](const Answer<Object>& there) {
+    if (!there || !objectstore::bears(there->mark, m_options.mark)) return go_on();
+    finish(Error{ErrorKind::conflict, fmt::format("another pod of this job has delivered to {} and was reported", output().to.uri)});
   });
 }
 
@@ -48,15 +45,12 @@ void Delivery::look_for_successor() {
 // has written an object; without a mark, it is assumed to be ours.
 void Delivery::look_at_unsure() {
   if (m_unsure.empty()) return transfer();
-  call(output().to.store, [&](auto& client) {
-    return client.head(at(m_unsure.back().object.key), [this](const Answer<Object>& there) {
-      m_call = 0;
-      const bool gone = !there && there.error().status == 404;
-      if (!there && !gone && there.error().error.kind != ErrorKind::denied) return failed(there.error().error);
-      if (gone || (there && !there->mark.empty() && there->mark != mark())) m_plan.items.push_back(m_unsure.back());
-      m_unsure.pop_back();
-      look_at_unsure();
-    });
+  m_call = store().head(at(m_unsure.back().object.key), [this](const Answer<Object>& there) {
+    const bool gone = !there && there.error().status == 404;
+    if (!there && !gone && there.error().error.kind != ErrorKind::denied) return failed(there.error().error);
+    if (gone || (there && !there->mark.empty() && there->mark != mark())) m_plan.items.push_back(m_unsure.back());
+    m_unsure.pop_back();
+    look_at_unsure();
   });
 }
 
@@ -94,7 +88,7 @@ void Delivery::delivered() {
   if (m_pass++ > 0)
     return failed({ErrorKind::unavailable, fmt::format("\"{}\" at {} differs from what was written: another client is writing there at the same time",
                                                        m_plan.items.front().object.key, uri)});
-  m_timer = m_stores.loop().after(Duration(0), [this] { next(); });
+  m_timer = m_stores.loop().timer(Duration(0), [this] { next(); });
 }
 
 }  // namespace trainstep::staging

@@ -29,15 +29,10 @@ void Delivery::keep_list() {
     objects.push_back({.key = file.path, .size = file.size, .etag = same == known.end() ? "" : same->second.etag});
   }
   for (const auto& folder : m_empty_folders) objects.push_back({.key = folder + '/', .size = 0, .etag = ""});
-  call(output().to.store, [&](auto& client) {
-    return client.put(
-        *at, [text = list_of(objects)] { return Result<std::string>(text); },
-        [this](objectstore::Answer<objectstore::Object> answer) {
-          m_call = 0;
-          answer ? next_output() : failed(std::move(answer.error().error));
-        },
-        {{"Content-Type", "application/json"}});
-  });
+  m_call = store().put(
+      *at, [text = list_of(objects)] { return Result<std::string>(text); },
+      [this](objectstore::Answer<objectstore::Object> answer) { answer ? next_output() : failed(std::move(answer.error().error)); },
+      {{"Content-Type", "application/json"}});
 }
 
 }  // namespace trainstep::staging

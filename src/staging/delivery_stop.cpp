@@ -23,7 +23,7 @@ void Delivery::stop(Error why) {
   if (!m_sink.done || m_ending) return;
   if (m_stopped) return stop_now();
   m_stopped = std::move(why);
-  m_stop_timer = m_stores.loop().after(to_finish, [this] { stop_now(); });
+  m_stop_timer = m_stores.loop().timer(to_finish, [this] { stop_now(); });
 }
 
 // Retrying cannot deliver files that have changed or cannot be read.
@@ -34,15 +34,14 @@ void Delivery::withdraw(Error why) {
 
 void Delivery::stop_now() {
   m_ending = true;
-  m_stores.loop().cancel(m_stop_timer);
-  m_stop_timer = m_stores.loop().after(to_retract, [this] {
+  m_stop_timer = m_stores.loop().timer(to_retract, [this] {
     m_transfer.reset();
     m_removal.reset();
-    m_stores.loop().cancel(m_timer);
+    m_timer.cancel();
     finish(*m_stopped);
   });
-  m_stores.loop().cancel(m_timer);
-  cancel_call();
+  m_timer.cancel();
+  m_call.cancel();
   m_listing.reset();
   m_uploads.reset();
   m_recognition.reset();
@@ -59,7 +58,7 @@ void Delivery::retract() {
   std::vector<objectstore::Address> objects;
   for (auto at = m_put.begin(); at != m_put.end() && at->first.first == store; at = m_put.erase(at)) objects.push_back(at->second);
   m_removal = std::make_unique<objectstore::Removal>(m_stores.of({"", store, ""}), std::move(objects), m_manifest->mark(),
-                                                     [this](const auto&) { m_timer = m_stores.loop().after(Duration(0), [this] { retract(); }); });
+                                                     [this](const auto&) { m_timer = m_stores.loop().timer(Duration(0), [this] { retract(); }); });
 }
 
 // Removes everything that the job has written there and writes nothing in its place.

@@ -51,12 +51,7 @@ Fetching::Fetching(Stores& stores, const std::vector<plan::TaskInput>& inputs, S
       m_what(what),
       m_pause(first_pause),
       m_began(stores.loop().now()),
-      m_timer(stores.loop().after(Duration(0), [this] { next(); })) {}
-
-Fetching::~Fetching() {
-  m_stores.loop().cancel(m_timer);
-  if (m_call != 0) m_stores.of({"", m_call_store, ""}).cancel(m_call);
-}
+      m_timer(stores.loop().timer(Duration(0), [this] { next(); })) {}
 
 void Fetching::next() {
   m_listing.reset();
@@ -74,9 +69,7 @@ void Fetching::next() {
 
 // An object may exist at the input's own key while there are others below it; it is skipped. If HEAD is denied, fetching it would be denied too.
 void Fetching::look_at_itself(const objectstore::Address& at, std::vector<objectstore::Object> there) {
-  m_call_store = input().from.store;
   m_call = m_stores.of(input().from).head(at, [this, there = std::move(there)](const objectstore::Answer<objectstore::Object>& itself) {
-    m_call = 0;
     if (itself) m_sink.tell(fmt::format("{} {}: skipped: the object {}: a file with others below it", m_what, input().name, input().from.uri));
     fetch(there);
   });
@@ -85,9 +78,7 @@ void Fetching::look_at_itself(const objectstore::Address& at, std::vector<object
 void Fetching::ask_for_list() {
   auto at = objectstore::Address::parse(list_beside(input().from.uri));
   if (!at) return finish(std::move(at.error()));
-  m_call_store = input().from.store;
   m_call = m_stores.of(input().from).get(*at, std::nullopt, "", [this](objectstore::Answer<std::string> text) {
-    m_call = 0;
     if (!text) return failed(std::move(text.error().error), Lost::all);
     const auto brought = read_list(*text);
     brought ? fetch(*brought) : failed(brought.error());
@@ -102,7 +93,7 @@ void Fetching::failed(Error error, Lost lost) {
   if (m_limit->passed()) m_lost = lost;
   if (m_limit->passed()) return finish(Error{ErrorKind::unavailable, error.message + "; it is not as it was fetched"});
   m_sink.tell(fmt::format("{} {}: {}; trying again in {}", m_what, input().name, error.message, trainstep::describe(m_pause)));
-  m_timer = m_stores.loop().after(m_pause, [this] { next(); });
+  m_timer = m_stores.loop().timer(m_pause, [this] { next(); });
   m_pause *= 2;
 }
 
@@ -156,14 +147,14 @@ void Fetching::fetched_one() {
   m_limit.reset();
   m_pause = first_pause;
   ++m_at;
-  m_timer = m_stores.loop().after(Duration(0), [this] { next(); });
+  m_timer = m_stores.loop().timer(Duration(0), [this] { next(); });
 }
 
 void Fetching::finish(Result<Staged> result) {
   if (!result) result = in_context(fmt::format("{} {}", m_what, input().name), std::move(result.error()));
   if (result) result->took = std::chrono::duration_cast<Duration>(m_stores.loop().now() - m_began);
   m_timer =
-      m_stores.loop().after(Duration(0), [this, result = std::move(result)]() mutable { std::exchange(m_sink.done, nullptr)(std::move(result)); });
+      m_stores.loop().timer(Duration(0), [this, result = std::move(result)]() mutable { std::exchange(m_sink.done, nullptr)(std::move(result)); });
 }
 
 }  // namespace trainstep::staging

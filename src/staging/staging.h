@@ -44,7 +44,6 @@ class Fetching {
   Fetching(Stores& stores, const std::vector<plan::TaskInput>& inputs, StagingSink sink, std::string own = "", std::string_view what = "input");
   Fetching(const Fetching&) = delete;
   Fetching& operator=(const Fetching&) = delete;
-  ~Fetching();
   // What was still missing below `own` after waiting. some: objects are not there as they were delivered; all: nothing says that any were ever
   // delivered.
   enum class Lost { nothing, some, all };
@@ -72,8 +71,7 @@ class Fetching {
   std::optional<Deadline> m_limit;  // for objects that are not as they were delivered
   Lost m_lost = Lost::nothing;
   Duration m_pause{};
-  objectstore::Client::CallId m_call = 0;
-  std::size_t m_call_store = 0;
+  objectstore::PendingCall m_call;
   std::size_t m_at = 0;
   Time m_began;
   Staged m_staged;
@@ -82,7 +80,7 @@ class Fetching {
   std::int64_t m_moved = 0;
   std::unique_ptr<objectstore::Listing> m_listing;
   std::unique_ptr<objectstore::Transfer> m_transfer;
-  Loop::TimerId m_timer = 0;
+  Timer m_timer;
 };
 
 struct DeliveryOptions {
@@ -113,14 +111,12 @@ class Delivery {
   Delivery(Stores& stores, std::vector<plan::TaskOutput> outputs, Duration limit, StagingSink sink, DeliveryOptions options = {});
   Delivery(const Delivery&) = delete;
   Delivery& operator=(const Delivery&) = delete;
-  ~Delivery();
 
   // Ends it soon: what is not delivered by then is abandoned, and what it has written outside the job's prefix is removed again. `why`: the error
   // that it ends with.
   void stop(Error why);
 
  private:
-  using Call = objectstore::Client::CallId;
   void load_manifest();
   void next();
   void compare(std::vector<objectstore::Object> there);
@@ -155,9 +151,8 @@ class Delivery {
   void stop_now();
   void retract();
   void finish(Result<Staged> result);
-  void call(std::size_t store, const std::function<Call(objectstore::Client&)>& begin);
-  void cancel_call();
   [[nodiscard]] const plan::TaskOutput& output() const { return m_outputs[m_at]; }
+  [[nodiscard]] objectstore::Client& store() { return m_stores.of(output().to); }
   [[nodiscard]] bool is_own(const std::string& uri) const { return !m_options.own.empty() && uri.starts_with(m_options.own + '/'); }
   [[nodiscard]] objectstore::Address at(const std::string& key) const { return key.empty() ? m_to : m_to.child(key); }
 
@@ -184,8 +179,7 @@ class Delivery {
   std::map<std::pair<std::size_t, std::string>, objectstore::Address> m_put;  // by store and address: what we have written outside the job's prefix
   std::set<std::pair<std::size_t, std::string>> m_told;                       // already logged: number of the output, message
   std::unique_ptr<objectstore::Recognition> m_recognition;
-  Call m_call = 0;
-  std::size_t m_call_store = 0;
+  objectstore::PendingCall m_call;
   Duration m_pause;
   std::unique_ptr<objectstore::Listing> m_listing;
   std::unique_ptr<objectstore::UploadListing> m_uploads;
@@ -193,7 +187,7 @@ class Delivery {
   std::unique_ptr<objectstore::Transfer> m_transfer;
   bool m_sending = false, m_ending = false;
   std::optional<Error> m_stopped;
-  Loop::TimerId m_timer = 0, m_stop_timer = 0, m_hurry_timer = 0;
+  Timer m_timer, m_stop_timer, m_hurry_timer;
 };
 
 // "12 files, 1.5 GB in 3.1 s", "1 file, 5 B in 0.1 s, 11 were there already"

@@ -16,7 +16,7 @@ namespace trainstep::sim {
 class SimLoop : public Loop {
  public:
   [[nodiscard]] Time now() const override { return m_now; }
-  TimerId after(Duration delay, std::function<void()> done) override {
+  TimerId start(Duration delay, std::function<void()> done) override {
     const auto at = m_now + std::max(delay, Duration{0});
     m_due.emplace(m_next, at);
     m_timers.emplace(std::pair{at, m_next}, std::move(done));
@@ -67,9 +67,9 @@ class StepLoop : public Loop {
   ~StepLoop() override { die(); }
 
   [[nodiscard]] Time now() const override { return m_world.now() + m_skew; }
-  TimerId after(Duration delay, std::function<void()> done) override {
+  TimerId start(Duration delay, std::function<void()> done) override {
     if (m_dead) return ~TimerId{0};
-    const auto id = m_world.after(delay, [this, done = std::move(done)] {
+    const auto id = m_world.start(delay, [this, done = std::move(done)] {
       m_own.erase(m_world.running());
       done();
     });

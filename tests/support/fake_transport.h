@@ -76,9 +76,9 @@ class FakeTransport : public http::Transport {
     exchange->handler = std::move(handler);
     m_open[id] = exchange;
     if (const auto limit = m_asked.back().request.limit)
-      exchange->limit = m_loop.after(*limit, [this, id] { done(id, Error{ErrorKind::timeout, "no answer in time"}); });
+      exchange->limit = m_loop.timer(*limit, [this, id] { done(id, Error{ErrorKind::timeout, "no answer in time"}); });
     watch_silence(id);
-    exchange->step = m_loop.after(exchange->reply.delay, [this, id] { head(id); });
+    exchange->step = m_loop.timer(exchange->reply.delay, [this, id] { head(id); });
     return id;
   }
 
@@ -94,10 +94,10 @@ class FakeTransport : public http::Transport {
     const auto found = m_open.find(id);
     if (found == m_open.end() || std::exchange(found->second->held, held) == held) return;
     auto& exchange = *found->second;
-    m_loop.cancel(exchange.silence);
+    exchange.silence.cancel();
     if (held) return;
     watch_silence(id);
-    if (exchange.stopped) exchange.step = m_loop.after(Duration(0), [this, id] { piece(id); });
+    if (exchange.stopped) exchange.step = m_loop.timer(Duration(0), [this, id] { piece(id); });
     exchange.stopped = false;
   }
 
@@ -109,9 +109,9 @@ class FakeTransport : public http::Transport {
     std::size_t next = 0;
     bool held = false;
     bool stopped = false;  // by being held, before its next piece
-    Loop::TimerId step = 0;
-    Loop::TimerId limit = 0;
-    Loop::TimerId silence = 0;
+    Timer step;
+    Timer limit;
+    Timer silence;
   };
 
   Reply next() {
@@ -123,15 +123,15 @@ class FakeTransport : public http::Transport {
     return m_server ? m_server(m_asked.back()) : Reply::silent();
   }
 
-  void drop_timers(const Exchange& exchange) {
-    for (const auto timer : {exchange.step, exchange.limit, exchange.silence}) m_loop.cancel(timer);
+  static void drop_timers(Exchange& exchange) {
+    for (auto* timer : {&exchange.step, &exchange.limit, &exchange.silence}) timer->cancel();
   }
 
   void watch_silence(Id id) {
     auto& exchange = *m_open.at(id);
-    m_loop.cancel(exchange.silence);
+    exchange.silence.cancel();
     if (const auto silence = m_asked.at(id - 1).request.silence)
-      exchange.silence = m_loop.after(*silence, [this, id] { done(id, Error{ErrorKind::unavailable, "the server is silent"}); });
+      exchange.silence = m_loop.timer(*silence, [this, id] { done(id, Error{ErrorKind::unavailable, "the server is silent"}); });
   }
 
   void done(Id id, Result<http::Response> response) {
@@ -155,9 +155,9 @@ class FakeTransport : public http::Transport {
     if (found == m_open.end()) return;
     auto& exchange = *found->second;
     if (exchange.next == exchange.reply.pieces.size())
-      exchange.step = m_loop.after(exchange.reply.end_after, [this, id] { end(id); });
+      exchange.step = m_loop.timer(exchange.reply.end_after, [this, id] { end(id); });
     else
-      exchange.step = m_loop.after(exchange.reply.pieces[exchange.next].after, [this, id] { piece(id); });
+      exchange.step = m_loop.timer(exchange.reply.pieces[exchange.next].after, [this, id] { piece(id); });
   }
 
   void piece(Id id) {

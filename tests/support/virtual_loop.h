@@ -12,7 +12,7 @@ namespace trainstep::test {
 class VirtualLoop : public Loop {
  public:
   [[nodiscard]] Time now() const override { return m_now; }
-  TimerId after(Duration delay, std::function<void()> done) override {
+  TimerId start(Duration delay, std::function<void()> done) override {
     m_timers.emplace(std::pair{m_now + delay, m_next}, std::move(done));
     return m_next++;
   }

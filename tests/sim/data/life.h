@@ -29,9 +29,9 @@ class Life : public RunningLoop {
   ~Life() override { die(); }
 
   [[nodiscard]] Time now() const override { return m_world.now(); }
-  TimerId after(Duration delay, std::function<void()> done) override {
+  TimerId start(Duration delay, std::function<void()> done) override {
     if (m_dead) return ~TimerId{0};
-    const auto id = m_world.after(delay, [this, done = std::move(done)] {
+    const auto id = m_world.start(delay, [this, done = std::move(done)] {
       m_own.erase(m_world.running());
       ++m_tasks;
       done();

@@ -34,7 +34,7 @@ class Running : public RunningLoop {
  public:
   explicit Running(test::VirtualLoop& loop) : m_loop(loop) {}
   [[nodiscard]] Time now() const override { return m_loop.now(); }
-  TimerId after(Duration delay, std::function<void()> done) override { return m_loop.after(delay, std::move(done)); }
+  TimerId start(Duration delay, std::function<void()> done) override { return m_loop.start(delay, std::move(done)); }
   void cancel(TimerId timer) override { m_loop.cancel(timer); }
   void post(std::function<void()> task) override { m_loop.post(std::move(task)); }
   void run() override {

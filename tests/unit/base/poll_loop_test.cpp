@@ -48,16 +48,29 @@ TEST_CASE("a timer does not run before its time") {
 TEST_CASE("a cancelled timer does not run, not even when it is due together with the one that cancels it") {
   PollLoop loop;
   std::string order;
-  Loop::TimerId second = 0;
-  const auto first = loop.after(0ms, [&] {
+  Timer second;
+  auto first = loop.timer(0ms, [&] {
     order += 'a';
-    loop.cancel(second);
+    second.cancel();
   });
-  second = loop.after(0ms, [&] { order += 'b'; });
+  second = loop.timer(0ms, [&] { order += 'b'; });
   loop.run();
   CHECK(order == "a");
-  loop.cancel(first);
+  first.cancel();
   loop.cancel(4711);
+}
+
+TEST_CASE("a timer lives as long as its handle, unless it is detached") {
+  PollLoop loop;
+  std::string order;
+  { const auto dropped = loop.timer(0ms, [&] { order += 'a'; }); }
+  loop.timer(0ms, [&] { order += 'b'; }).detach();
+  auto replaced = loop.timer(0ms, [&] { order += 'c'; });
+  replaced = loop.timer(0ms, [&] { order += 'd'; });
+  auto moved = std::move(replaced);
+  CHECK(moved);
+  loop.run();
+  CHECK(order == "bd");
 }
 
 TEST_CASE("posted tasks run in their order, those that they post after them, and a stop ends the run") {

@@ -17,7 +17,7 @@ struct Net {
   // Runs the loop until `happened`, which is asked after everything that wakes it. The limit only matters when the test fails.
   void run_until(const std::function<bool()>& happened) {
     bool late = false;
-    const auto limit = loop.after(Duration{20'000}, [&] {
+    const auto limit = loop.timer(Duration{20'000}, [&] {
       late = true;
       loop.stop();
     });
@@ -29,7 +29,6 @@ struct Net {
     };
     loop.post(look);
     loop.run();
-    loop.cancel(limit);
     REQUIRE_FALSE(late);
   }
 

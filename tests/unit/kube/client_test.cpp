@@ -60,7 +60,7 @@ TEST_CASE("nothing is deleted by its name alone") {
   Harness h;
   h.server.serve([](const auto&) { return there(); });
   std::optional<Answer> answer;
-  h.client->remove(train, Propagation::foreground, {"", "7"}, {}, [&](Answer its) { answer = std::move(its); });
+  h.client->remove(train, Propagation::foreground, {"", "7"}, {}, [&](Answer its) { answer = std::move(its); }).detach();
   CHECK_FALSE(answer);
   h.loop.run();
   REQUIRE(answer);
@@ -73,13 +73,13 @@ TEST_CASE("each verb sends what the API server expects") {
   Harness h;
   h.server.serve([](const auto&) { return there(); });
   const Json object{{"metadata", {{"name", "train-1"}}}};
-  h.client->get(train, {{"a", "b c"}}, {}, [](const Answer&) {});
-  h.client->create(jobs, object, false, {}, [](const Answer&) {});
-  h.client->create(jobs, object, true, {}, [](const Answer&) {});
-  h.client->merge_patch(train, object, {}, [](const Answer&) {});
-  h.client->apply(train, object, {}, [](const Answer&) {});
-  h.client->remove(train, Propagation::foreground, {"u-1"}, {}, [](const Answer&) {});
-  h.client->remove(train, Propagation::orphan, {"u-1", "7"}, {}, [](const Answer&) {});
+  h.client->get(train, {{"a", "b c"}}, {}, [](const Answer&) {}).detach();
+  h.client->create(jobs, object, false, {}, [](const Answer&) {}).detach();
+  h.client->create(jobs, object, true, {}, [](const Answer&) {}).detach();
+  h.client->merge_patch(train, object, {}, [](const Answer&) {}).detach();
+  h.client->apply(train, object, {}, [](const Answer&) {}).detach();
+  h.client->remove(train, Propagation::foreground, {"u-1"}, {}, [](const Answer&) {}).detach();
+  h.client->remove(train, Propagation::orphan, {"u-1", "7"}, {}, [](const Answer&) {}).detach();
   const std::vector<std::vector<std::string>> expected = {
       {"GET " + jobs_path + "/train-1 a=b c", "", ""},
       {"POST " + jobs_path + " fieldValidation=Strict", "application/json", to_text(object)},
@@ -107,7 +107,7 @@ TEST_CASE("the answer is the caller's, once, and never from within the asking ca
   Harness h;
   Caller caller;
   h.server.reply(there());
-  h.client->get(train, {}, {}, caller.done(h.loop));
+  h.client->get(train, {}, {}, caller.done(h.loop)).detach();
   CHECK(caller.count == 0);
   h.loop.run();
   CHECK(caller.count == 1);
@@ -119,7 +119,7 @@ TEST_CASE("without a token nothing is sent, and that is told later") {
   Harness h;
   Caller caller;
   h.tokens->problem = input_error("no such file");
-  h.client->get(train, {}, {}, caller.done(h.loop));
+  h.client->get(train, {}, {}, caller.done(h.loop)).detach();
   CHECK(caller.count == 0);
   h.loop.run();
   CHECK(caller.error().error.message == "get pytorchjobs/train-1: no such file");
@@ -135,16 +135,16 @@ TEST_CASE("a 2xx that does not speak of the object is no answer: it is asked aga
   Caller caller;
   h.server.reply(Reply::text(odd));
   h.server.reply(ask == 3 ? Reply::text(R"({"kind": "Status", "status": "Success", "details": {"name": "train-1"}})") : there());
-  if (ask == 0) h.client->get(train, {}, {}, caller.done(h.loop));
-  if (ask == 1) h.client->merge_patch(train, Json::object(), {}, caller.done(h.loop));
-  if (ask == 2) h.client->apply(train, Json::object(), {}, caller.done(h.loop));
-  if (ask == 3) h.client->remove(train, Propagation::foreground, {"u-1"}, {}, caller.done(h.loop));
+  if (ask == 0) h.client->get(train, {}, {}, caller.done(h.loop)).detach();
+  if (ask == 1) h.client->merge_patch(train, Json::object(), {}, caller.done(h.loop)).detach();
+  if (ask == 2) h.client->apply(train, Json::object(), {}, caller.done(h.loop)).detach();
+  if (ask == 3) h.client->remove(train, Propagation::foreground, {"u-1"}, {}, caller.done(h.loop)).detach();
   h.loop.run(1min);
   CHECK(h.server.asked().size() == 2);
   CHECK(caller.value().is_object());
   Caller given_up;
   h.server.serve([&](const auto&) { return Reply::text(odd); });
-  h.client->get(train, {}, {Duration(0)}, given_up.done(h.loop));
+  h.client->get(train, {}, {Duration(0)}, given_up.done(h.loop)).detach();
   h.loop.run(1min);
   CHECK(given_up.error().status == 502);
   CHECK(given_up.error().error.message == "get pytorchjobs/train-1: the answer does not mention it");
@@ -166,9 +166,9 @@ TEST_CASE("while a token is made others go on, and what waits for it is sent whe
   credentials->token = std::move(source);
   h.client = std::make_unique<Client>(h.loop, h.server, std::move(credentials), 1);
   Caller waiting, given_up;
-  h.client->get(train, {}, {}, waiting.done(h.loop));
-  const auto call = h.client->get(train, {}, {Duration(5'000)}, given_up.done(h.loop));
-  h.loop.after(Duration(9'000), [&] { h.client->cancel(call); });
+  h.client->get(train, {}, {}, waiting.done(h.loop)).detach();
+  auto call = h.client->get(train, {}, {Duration(5'000)}, given_up.done(h.loop));
+  h.loop.after(Duration(9'000), [&] { call.cancel(); });
   h.loop.after(Duration(10'000), [&] {
     CHECK(h.server.asked().empty());
     tokens.at_work = false;
@@ -205,7 +205,7 @@ TEST_CASE("what may pass is tried again, what may not is told") {
     Caller caller;
     h.server.reply(row.reply);
     h.server.reply(there());
-    h.client->get(train, {}, {}, caller.done(h.loop));
+    h.client->get(train, {}, {}, caller.done(h.loop)).detach();
     h.loop.run();
     CHECK(caller.count == 1);
     CHECK(caller.answer->has_value() == row.again);
@@ -220,11 +220,11 @@ TEST_CASE("what is surely there is asked for again, for some seconds") {
   Caller sure, unsure;
   Retry retry;
   retry.surely_there = true;
-  h.client->get(train, {}, retry, sure.done(h.loop));
+  h.client->get(train, {}, retry, sure.done(h.loop)).detach();
   h.loop.run();
   CHECK(sure.value().at("kind") == "Pod");
   asked = 0;
-  h.client->get(train, {}, {}, unsure.done(h.loop));
+  h.client->get(train, {}, {}, unsure.done(h.loop)).detach();
   h.loop.run();
   CHECK(unsure.error().status == 404);
 }
@@ -234,7 +234,7 @@ TEST_CASE("pauses grow, and end at the caller's limit with the last reason") {
   Caller caller;
   h.server.serve([](const auto&) { return Reply::text("busy", 503); });
   const auto begin = h.loop.now();
-  h.client->get(train, {}, {Duration(20s)}, caller.done(h.loop));
+  h.client->get(train, {}, {Duration(20s)}, caller.done(h.loop)).detach();
   h.loop.run();
   const auto& asked = h.server.asked();
   REQUIRE(asked.size() > 5);
@@ -249,8 +249,8 @@ TEST_CASE("who has little time left has what is only read asked for anew: now, a
   Caller caller, writer;
   const auto odd = GENERATE(Reply::silent(), Reply::text("busy", 503), Reply::lost());
   h.server.serve([&](const auto&) { return odd; });
-  h.client->get(train, {}, {}, caller.done(h.loop));
-  h.client->create(jobs, {{"metadata", {{"name", "train-1"}}}}, false, {Duration(0)}, writer.done(h.loop));
+  h.client->get(train, {}, {}, caller.done(h.loop)).detach();
+  h.client->create(jobs, {{"metadata", {{"name", "train-1"}}}}, false, {Duration(0)}, writer.done(h.loop)).detach();
   h.loop.run(10s);
   const auto before = h.server.asked().size();
   h.client->hurry();
@@ -271,13 +271,13 @@ TEST_CASE("a limit of nothing is one try, which is awaited") {
     auto late = there();
     late.delay = 10s;
     h.server.reply(late);
-    h.client->get(train, {}, {Duration(0)}, caller.done(h.loop));
+    h.client->get(train, {}, {Duration(0)}, caller.done(h.loop)).detach();
     h.loop.run();
     CHECK(caller.answer->has_value());
   }
   SECTION("never answered") {
     const auto begin = h.loop.now();
-    h.client->get(train, {}, {Duration(0)}, caller.done(h.loop));
+    h.client->get(train, {}, {Duration(0)}, caller.done(h.loop)).detach();
     h.loop.run();
     CHECK(caller.error().error.kind == ErrorKind::unavailable);
     CHECK(caller.at - begin <= 40s);
@@ -290,7 +290,7 @@ TEST_CASE("a day without the API server is waited for when the caller has all ti
   Caller caller;
   const auto begin = h.loop.now();
   h.server.serve([&](const auto& asked) { return asked.at - begin < 24h ? Reply::lost() : there(); });
-  h.client->get(train, {}, {}, caller.done(h.loop));
+  h.client->get(train, {}, {}, caller.done(h.loop)).detach();
   h.loop.run();
   CHECK(caller.answer->has_value());
   CHECK(caller.at - begin < 24h + 31s);
@@ -303,13 +303,13 @@ TEST_CASE("Retry-After is a floor, and no try is made that would undercut it") {
   h.server.reply({.status = 429, .headers = {{"retry-after", "20"}}});
   h.server.reply(there());
   SECTION("enough time") {
-    h.client->get(train, {}, {Duration(60s)}, caller.done(h.loop));
+    h.client->get(train, {}, {Duration(60s)}, caller.done(h.loop)).detach();
     h.loop.run();
     CHECK(caller.answer->has_value());
     CHECK(h.server.asked()[1].at - h.server.asked()[0].at >= 20s);
   }
   SECTION("not enough") {
-    h.client->get(train, {}, {Duration(5s)}, caller.done(h.loop));
+    h.client->get(train, {}, {Duration(5s)}, caller.done(h.loop)).detach();
     h.loop.run();
     CHECK(caller.error().status == 429);
     CHECK(h.server.asked().size() == 1);
@@ -324,7 +324,7 @@ TEST_CASE("a server that wishes for a day is asked again within a minute, and it
   const auto code = GENERATE(429, 503);
   h.server.reply({.status = code, .headers = {{"retry-after", "86400"}}});
   h.server.reply(there());
-  h.client->get(train, {}, {Duration(300s)}, caller.done(h.loop));
+  h.client->get(train, {}, {Duration(300s)}, caller.done(h.loop)).detach();
   h.loop.run(1s);
   CHECK(told.size() == 1);
   h.loop.run();
@@ -340,7 +340,7 @@ TEST_CASE("a server that wishes for a longer pause than there is patience does n
   Caller caller;
   h.server.reply({.status = 429, .headers = {{"retry-after", "99999"}}});
   h.server.reply(there());
-  h.client->merge_patch(train, Json::object(), {Duration(60s)}, caller.done(h.loop));
+  h.client->merge_patch(train, Json::object(), {Duration(60s)}, caller.done(h.loop)).detach();
   h.loop.run();
   CHECK(caller.answer->has_value());
   CHECK(h.server.asked()[1].at - h.server.asked()[0].at < 16s);
@@ -352,7 +352,7 @@ TEST_CASE("a refused token is read anew, once") {
   h.server.reply(Reply::text("Unauthorized", 401));
   SECTION("that helps") {
     h.server.reply(there());
-    h.client->get(train, {}, {Duration(0)}, caller.done(h.loop));
+    h.client->get(train, {}, {Duration(0)}, caller.done(h.loop)).detach();
     h.loop.run();
     CHECK(caller.answer->has_value());
     CHECK(h.server.asked()[1].header("Authorization") == "Bearer token-2");
@@ -360,7 +360,7 @@ TEST_CASE("a refused token is read anew, once") {
   }
   SECTION("that does not help") {
     h.server.reply(Reply::text("Unauthorized", 401));
-    h.client->get(train, {}, {}, caller.done(h.loop));
+    h.client->get(train, {}, {}, caller.done(h.loop)).detach();
     h.loop.run();
     CHECK(caller.error().error.kind == ErrorKind::denied);
     CHECK(caller.error().error.message == "get pytorchjobs/train-1: HTTP 401: Unauthorized (the API server rejected the credentials: in-cluster)");
@@ -372,7 +372,7 @@ TEST_CASE("a refused token is read anew, once") {
       h.server.reply(Reply::text("Unauthorized", 401));
     }
     h.server.reply(there());
-    h.client->get(train, {}, {}, caller.done(h.loop));
+    h.client->get(train, {}, {}, caller.done(h.loop)).detach();
     h.loop.run();
     CHECK(caller.answer->has_value());
     CHECK(h.tokens->number == 7);
@@ -381,7 +381,7 @@ TEST_CASE("a refused token is read anew, once") {
     h.server.reply(Reply::lost());
     h.server.reply(Reply::text("Unauthorized", 401));
     h.server.reply(Reply::text("Unauthorized", 401));
-    h.client->get(train, {}, {}, caller.done(h.loop));
+    h.client->get(train, {}, {}, caller.done(h.loop)).detach();
     h.loop.run();
     CHECK(caller.error().status == 401);
     CHECK(h.server.asked().size() == 4);
@@ -394,10 +394,10 @@ TEST_CASE("a cancelled call is never answered") {
     Harness h;
     Caller caller;
     h.server.serve([](const auto&) { return Reply::text("", 503); });
-    const auto call = h.client->get(train, {}, {Duration(30s)}, caller.done(h.loop));
+    auto call = h.client->get(train, {}, {Duration(30s)}, caller.done(h.loop));
     h.loop.run(wait);
-    h.client->cancel(call);
-    h.client->cancel(call);
+    call.cancel();
+    call.cancel();
     const auto asked = h.server.asked().size();
     h.loop.run();
     CHECK(caller.count == 0);
@@ -414,7 +414,7 @@ TEST_CASE("the client may be destroyed in the answer, and takes all other calls 
     h.client->get(train, {}, {Duration(10s)}, [&](const Answer&) {
       ++answers;
       h.client.reset();
-    });
+    }).detach();
   h.client->stream(jobs, {}, "application/json", 60s, {.head = {}, .data = {}, .done = [&](const auto&) { ++answers; }});
   h.loop.run();
   CHECK(answers == 1);
@@ -428,7 +428,7 @@ TEST_CASE("a list is read in pages") {
   h.server.reply(Reply::text("", 503));
   h.server.reply(Reply::text(to_text(page({"c"}, "next/2"))));
   h.server.reply(Reply::text(to_text(page({"d"}, ""))));
-  h.client->list(jobs, {{"labelSelector", "run=1"}}, {}, caller.done(h.loop));
+  h.client->list(jobs, {{"labelSelector", "run=1"}}, {}, caller.done(h.loop)).detach();
   h.loop.run();
   CHECK(names(caller.value()) == "abcd");
   CHECK(caller.value().at("metadata").at("resourceVersion") == "7");
@@ -448,7 +448,7 @@ TEST_CASE("an expired continue token begins the list anew, at last without pages
   h.server.reply(Reply::text(to_text(page({"b"}, "2", "8"))));
   h.server.reply(refusal(410, "Expired", "too old"));
   h.server.reply(Reply::text(to_text(page({"c", "d"}, "", "9"))));
-  h.client->list(jobs, {}, {}, caller.done(h.loop));
+  h.client->list(jobs, {}, {}, caller.done(h.loop)).detach();
   h.loop.run();
   CHECK(names(caller.value()) == "cd");
   CHECK(caller.value().at("metadata").at("resourceVersion") == "9");
@@ -463,7 +463,7 @@ TEST_CASE("a continue token that comes again is an error: the list would have no
   };
   h.server.serve([&, n = 0](const auto&) mutable { return page(++n % 2 == 0 ? "even" : "odd"); });
   std::optional<Answer> answer;
-  h.client->list({"v1", "pods", "ns", "", ""}, {}, {}, [&](Answer got) { answer = std::move(got); });
+  h.client->list({"v1", "pods", "ns", "", ""}, {}, {}, [&](Answer got) { answer = std::move(got); }).detach();
   h.loop.run(1h);
   REQUIRE(answer);
   REQUIRE_FALSE(*answer);
@@ -481,7 +481,7 @@ TEST_CASE("trouble tells whether the server answers") {
   for (int i = 0; i < 2; ++i) h.server.reply(refusal(500, "InternalError", "admission webhook denied the request"));
   h.server.reply(there());
   for (int i = 0; i < 2; ++i) {
-    h.client->get(train, {}, {}, [](const Answer&) {});
+    h.client->get(train, {}, {}, [](const Answer&) {}).detach();
     h.loop.run(1min);
   }
   CHECK(told == std::vector<std::string>{"cannot reach the API server", "", "the API server answers 500", ""});
@@ -503,7 +503,7 @@ TEST_CASE("lists of nothing, and answers that are no lists") {
     Harness h;
     Caller caller;
     h.server.serve([text = body](const auto&) { return Reply::text(text); });
-    h.client->list(jobs, {}, {Duration(1s)}, caller.done(h.loop));
+    h.client->list(jobs, {}, {Duration(1s)}, caller.done(h.loop)).detach();
     h.loop.run();
     CHECK(caller.answer->has_value() == list);
     if (list) CHECK(caller.value().at("items").empty());
@@ -514,7 +514,7 @@ TEST_CASE("what the reader of a list does not need is dropped page by page") {
   Harness h;
   Caller caller;
   h.server.reply(Reply::text(to_text(page({"a"}, ""))));
-  h.client->list(jobs, {}, {}, caller.done(h.loop), {.metadata_only = true, .trim = [](Json& item) { item["metadata"]["name"] = "x"; }});
+  h.client->list(jobs, {}, {}, caller.done(h.loop), {.metadata_only = true, .trim = [](Json& item) { item["metadata"]["name"] = "x"; }}).detach();
   h.loop.run();
   CHECK(names(caller.value()) == "x");
   CHECK(h.server.asked()[0].header("Accept").starts_with("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"));
@@ -528,14 +528,14 @@ TEST_CASE("trouble is told once, from the second failure on, and its end") {
   SECTION("a first failure is nothing to tell") {
     h.server.reply(Reply::lost());
     h.server.reply(there());
-    h.client->get(train, {}, {}, caller.done(h.loop));
+    h.client->get(train, {}, {}, caller.done(h.loop)).detach();
     h.loop.run();
     CHECK(told.empty());
   }
   SECTION("once for all who have it") {
     const auto begin = h.loop.now();
     h.server.serve([&](const auto& asked) { return asked.at - begin < 60s ? Reply::lost() : there(); });
-    for (int i = 0; i < 5; ++i) h.client->get(train, {}, {}, caller.done(h.loop));
+    for (int i = 0; i < 5; ++i) h.client->get(train, {}, {}, caller.done(h.loop)).detach();
     h.loop.run();
     CHECK(told == std::vector<std::string>{"cannot reach the API server (get pytorchjobs/train-1: the connection was cut)", ""});
   }
@@ -545,21 +545,21 @@ TEST_CASE("trouble is told once, from the second failure on, and its end") {
       if (asked.request.method == "POST") return silent ? Reply::lost() : Reply::text("", 500);
       return there();
     });
-    const auto call = h.client->create(jobs, Json::object(), false, {}, caller.done(h.loop));
+    auto call = h.client->create(jobs, Json::object(), false, {}, caller.done(h.loop));
     h.loop.run(400ms);
     REQUIRE(h.server.asked().size() >= 2);
-    h.client->get(train, {}, {}, [](const Answer&) {});
+    h.client->get(train, {}, {}, [](const Answer&) {}).detach();
     h.loop.run(100ms);
     CHECK(told.size() == (silent ? 2 : 1));
-    h.client->cancel(call);
+    call.cancel();
   }
   SECTION("giving up is not the end of the trouble, the next answer is") {
     h.server.serve([&](const auto&) { return Reply::lost(); });
-    h.client->get(train, {}, {Duration(10s)}, caller.done(h.loop));
+    h.client->get(train, {}, {Duration(10s)}, caller.done(h.loop)).detach();
     h.loop.run();
     CHECK(told.size() == 1);
     h.server.serve([&](const auto&) { return Reply::text("", 404); });
-    h.client->get(train, {}, {}, caller.done(h.loop));
+    h.client->get(train, {}, {}, caller.done(h.loop)).detach();
     h.loop.run();
     CHECK(told == std::vector<std::string>{"cannot reach the API server (get pytorchjobs/train-1: the connection was cut)", ""});
   }
@@ -569,7 +569,7 @@ TEST_CASE("the client may be destroyed when trouble is told") {
   Harness h;
   h.client->on_trouble([&](const std::string&) { h.client.reset(); });
   h.server.serve([&](const auto&) { return Reply::lost(); });
-  h.client->get(train, {}, {}, [](const Answer&) {});
+  h.client->get(train, {}, {}, [](const Answer&) {}).detach();
   h.loop.run();
   CHECK_FALSE(h.client);
   CHECK(h.server.open() == 0);
@@ -620,14 +620,14 @@ TEST_CASE("a merge patch is tried again after a refusal that may be of the momen
   SECTION("once") {
     h.server.reply(odd);
     h.server.reply(there());
-    h.client->merge_patch(train, Json::object(), {Duration(120'000)}, caller.done(h.loop));
+    h.client->merge_patch(train, Json::object(), {Duration(120'000)}, caller.done(h.loop)).detach();
     h.loop.run(1min);
     CHECK(h.server.asked().size() == 2);
     CHECK(caller.answer->has_value());
   }
   SECTION("always") {
     h.server.serve([&](const auto&) { return odd; });
-    h.client->merge_patch(train, Json::object(), {}, caller.done(h.loop));
+    h.client->merge_patch(train, Json::object(), {}, caller.done(h.loop)).detach();
     h.loop.run(5min);
     CHECK(h.server.asked().size() == 8);
     CHECK(caller.error().status == odd.status);
@@ -640,7 +640,7 @@ TEST_CASE("a merge patch of what is not there, or that admission refuses, is not
   Harness h;
   Caller caller;
   h.server.reply(meant);
-  h.client->merge_patch(train, Json::object(), {}, caller.done(h.loop));
+  h.client->merge_patch(train, Json::object(), {}, caller.done(h.loop)).detach();
   h.loop.run(1min);
   CHECK(h.server.asked().size() == 1);
   CHECK(caller.error().status == meant.status);
@@ -660,7 +660,7 @@ TEST_CASE("a server's words are told without the token and without the values of
   SECTION("in a gateway's page, also where it is cut") {
     h.server.reply(Reply::text("<html>" + std::string(180, 'x') + " token-1 SKEY-98765432</html>", 400));
   }
-  h.client->create(secrets, object, false, {}, caller.done(h.loop));
+  h.client->create(secrets, object, false, {}, caller.done(h.loop)).detach();
   h.loop.run();
   for (const auto* secret : {"SKEY", "U0tF", "token-", "other-123456", "b3RoZXIt"}) {
     CAPTURE(secret, caller.error().error.message);

@@ -56,12 +56,11 @@ struct Story {
   // The limit only matters when the test fails.
   void until(const std::function<bool()>& happened) {
     bool late = false;
-    const auto limit = loop.after(Duration(20'000), [&] {
+    const auto limit = loop.timer(Duration(20'000), [&] {
       late = true;
       loop.stop();
     });
     while (!late && !happened()) loop.run();
-    loop.cancel(limit);
     REQUIRE_FALSE(late);
   }
   void until_told(Pressure wanted) {

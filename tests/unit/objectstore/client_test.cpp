@@ -53,10 +53,10 @@ struct Bucket {
     return std::move(*result);
   }
   Answer<Object> put(const std::string& content) {
-    return outcome<Object>([&](auto done) { client.put(object, text(content), done, {{"Content-Type", "text/plain"}}); });
+    return outcome<Object>([&](auto done) { client.put(object, text(content), done, {{"Content-Type", "text/plain"}}).detach(); });
   }
   Answer<std::string> get(std::optional<Range> range = {}, const std::string& etag = "") {
-    return outcome<std::string>([&](auto done) { client.get(object, range, etag, done); });
+    return outcome<std::string>([&](auto done) { client.get(object, range, etag, done).detach(); });
   }
 };
 
@@ -85,7 +85,7 @@ TEST_CASE_METHOD(Bucket, "an object is put in one signed request") {
 }
 
 TEST_CASE_METHOD(Bucket, "a store that says it has other bytes than were sent has not got the object") {
-  const auto put_part = [this] { return outcome<std::string>([&](auto done) { client.put_part(object, "u", 1, text("hello"), done); }); };
+  const auto put_part = [this] { return outcome<std::string>([&](auto done) { client.put_part(object, "u", 1, text("hello"), done).detach(); }); };
   SECTION("once") {
     server.reply(with_etag(md5_hex("hellp")));
     server.reply(with_etag(md5_hex("hello")));
@@ -228,7 +228,7 @@ TEST_CASE_METHOD(Bucket, "keys that several requests under way were sent with ar
   for (int i = 0; i < 3; ++i) server.reply(refusal(400, "ExpiredToken"));
   for (int i = 0; i < 3; ++i) server.reply(with_etag("e"));
   int stored = 0;
-  for (int i = 0; i < 3; ++i) client.put(object, text("hello"), [&](const Answer<Object>& answer) { stored += answer ? 1 : 0; }, {});
+  for (int i = 0; i < 3; ++i) client.put(object, text("hello"), [&](const Answer<Object>& answer) { stored += answer ? 1 : 0; }, {}).detach();
   loop.run();
   CHECK(stored == 3);
   REQUIRE(server.asked().size() == 6);
@@ -246,7 +246,7 @@ TEST_CASE_METHOD(Bucket, "without keys nothing is asked") {
 
 TEST_CASE_METHOD(Bucket, "a body that cannot be read ends the call") {
   const auto answer = outcome<Object>(
-      [&](auto done) { client.put(object, [] { return Result<std::string>(input_error("model.bin changed while it was read")); }, done); });
+      [&](auto done) { client.put(object, [] { return Result<std::string>(input_error("model.bin changed while it was read")); }, done).detach(); });
   REQUIRE_FALSE(answer);
   CHECK(answer.error().error.message == "put s3://b/dir/k: model.bin changed while it was read");
   CHECK(server.asked().empty());
@@ -269,7 +269,7 @@ TEST_CASE_METHOD(Bucket, "a part of an object is asked for by range and etag, an
 TEST_CASE_METHOD(Bucket, "bytes that are taken as they come: from the beginning again after a cut, none of what is another object") {
   std::string taken;
   std::vector<std::int64_t> offsets;
-  const auto fetch = [&](const Take& take) { return outcome<std::int64_t>([&](auto done) { client.fetch(object, Range{0, 6}, "e1", take, done); }); };
+  const auto fetch = [&](const Take& take) { return outcome<std::int64_t>([&](auto done) { client.fetch(object, Range{0, 6}, "e1", take, done).detach(); }); };
   const Take take = [&](std::int64_t offset, std::string_view bytes) -> Result<void> {
     offsets.push_back(offset);
     taken.resize(static_cast<std::size_t>(offset));
@@ -314,39 +314,39 @@ TEST_CASE_METHOD(Bucket, "head, list and remove") {
   auto head = with_etag("e1");
   head.headers.push_back({"Content-Length", "42"});
   server.reply(head);
-  CHECK(outcome<Object>([&](auto done) { client.head(object, done); })->size == 42);
+  CHECK(outcome<Object>([&](auto done) { client.head(object, done).detach(); })->size == 42);
   server.reply(Reply::text("<ListBucketResult><Contents><Key>dir/k</Key><Size>42</Size></Contents></ListBucketResult>"));
-  CHECK(outcome<ListPage>([&](auto done) { client.list("b", "dir/", "tok en", done); })->objects.size() == 1);
+  CHECK(outcome<ListPage>([&](auto done) { client.list("b", "dir/", "tok en", done).detach(); })->objects.size() == 1);
   CHECK(server.asked()[1].line() == "GET /b encoding-type=url&list-type=2&prefix=dir/&continuation-token=tok en");
   server.reply(Reply::text("", 204));
-  CHECK(outcome<std::monostate>([&](auto done) { client.remove(object, done); }));
+  CHECK(outcome<std::monostate>([&](auto done) { client.remove(object, done).detach(); }));
   server.reply(refusal(404, "NoSuchKey"));
-  CHECK(outcome<std::monostate>([&](auto done) { client.remove(object, done); }));
+  CHECK(outcome<std::monostate>([&](auto done) { client.remove(object, done).detach(); }));
   server.reply(refusal(404, "NoSuchBucket"));
-  CHECK_FALSE(outcome<std::monostate>([&](auto done) { client.remove(object, done); }));
+  CHECK_FALSE(outcome<std::monostate>([&](auto done) { client.remove(object, done).detach(); }));
 }
 
 TEST_CASE_METHOD(Bucket, "an upload in parts: begun, filled, completed; or given up") {
   server.reply(Reply::text("<InitiateMultipartUploadResult><UploadId>u 1</UploadId></InitiateMultipartUploadResult>"));
-  CHECK(outcome<std::string>([&](auto done) { client.begin_upload(object, done); }).value() == "u 1");
+  CHECK(outcome<std::string>([&](auto done) { client.begin_upload(object, done).detach(); }).value() == "u 1");
   CHECK(server.asked()[0].line() == "POST /b/dir/k uploads=");
   server.reply(with_etag("p1"));
-  CHECK(outcome<std::string>([&](auto done) { client.put_part(object, "u 1", 1, text("part"), done); }).value() == "p1");
+  CHECK(outcome<std::string>([&](auto done) { client.put_part(object, "u 1", 1, text("part"), done).detach(); }).value() == "p1");
   CHECK(server.asked()[1].line() == "PUT /b/dir/k partNumber=1&uploadId=u 1");
   server.reply(refusal(200, "InternalError"));
   server.reply(Reply::text("<CompleteMultipartUploadResult><ETag>\"x-1\"</ETag></CompleteMultipartUploadResult>"));
-  CHECK(outcome<Object>([&](auto done) { client.complete_upload(object, "u 1", {"p1"}, done); })->etag == "x-1");
+  CHECK(outcome<Object>([&](auto done) { client.complete_upload(object, "u 1", {"p1"}, done).detach(); })->etag == "x-1");
   CHECK(server.asked()[3].request.body == completion({"p1"}));
   server.reply(refusal(404, "NoSuchUpload"));
-  CHECK(outcome<std::monostate>([&](auto done) { client.abort_upload(object, "u 1", done); }));
+  CHECK(outcome<std::monostate>([&](auto done) { client.abort_upload(object, "u 1", done).detach(); }));
 }
 
 TEST_CASE_METHOD(Bucket, "a call that is cancelled tells nothing, and its exchange ends") {
   int told = 0;
-  const auto id = client.put(object, text("x"), [&](const auto&) { ++told; });
+  auto id = client.put(object, text("x"), [&](const auto&) { ++told; });
   loop.run(1s);
   REQUIRE(server.open() == 1);
-  client.cancel(id);
+  id.cancel();
   CHECK(server.open() == 0);
   loop.run();
   CHECK(told == 0);
@@ -372,7 +372,7 @@ TEST_CASE_METHOD(Bucket, "calls under way together all learn the region") {
     return Reply::text("<Error><Code>AuthorizationHeaderMalformed</Code><Message>m</Message><Region>eu-central-1</Region></Error>", 400);
   });
   int stored = 0;
-  for (int i = 0; i < 3; ++i) client.put(object, text("x"), [&](const Answer<Object>& answer) { stored += answer ? 1 : 0; });
+  for (int i = 0; i < 3; ++i) client.put(object, text("x"), [&](const Answer<Object>& answer) { stored += answer ? 1 : 0; }).detach();
   loop.run();
   CHECK(stored == 3);
 }
@@ -384,7 +384,7 @@ TEST_CASE_METHOD(Bucket, "of AWS another region is another host; what can be no 
     if (asked.request.url.host == "s3.eu-central-1.amazonaws.com") return with_etag("e");
     return Reply{.status = 301, .headers = {{"x-amz-bucket-region", region}}};
   });
-  const auto ask = [&] { return outcome<Object>([&](auto done) { aws.put(object, text("x"), done); }); };
+  const auto ask = [&] { return outcome<Object>([&](auto done) { aws.put(object, text("x"), done).detach(); }); };
   SECTION("a region") { CHECK(ask()); }
   SECTION("none") {
     region = "evil.example/";
@@ -442,8 +442,8 @@ TEST_CASE_METHOD(Bucket, "a store whose answers keep a call waiting is named aft
   client.on_waiting([&](const std::string& text) { told.push_back(std::to_string((loop.now() - began).count() / 1000) + " s: " + text); });
   SECTION("an error") {
     server.serve([](const auto&) { return refusal(503, "SlowDown"); });
-    client.put(object, text("a"), [](const auto&) {});
-    client.put(object, text("b"), [](const auto&) {});
+    client.put(object, text("a"), [](const auto&) {}).detach();
+    client.put(object, text("b"), [](const auto&) {}).detach();
     loop.run();
     REQUIRE(told.size() >= 2);
     CHECK_THAT(told[0], Catch::StartsWith("5 s: waiting for http://store:9000: put s3://b/dir/k: ") && Contains("SlowDown"));
@@ -452,17 +452,17 @@ TEST_CASE_METHOD(Bucket, "a store whose answers keep a call waiting is named aft
   }
   SECTION("a success that is none") {
     server.serve([](const auto&) { return refusal(200, "InternalError"); });
-    client.complete_upload(object, "u", {"e"}, [](const auto&) {});
+    client.complete_upload(object, "u", {"e"}, [](const auto&) {}).detach();
     loop.run(6s);
     CHECK(told.size() == 1);
   }
   SECTION("not one that passes, nor one that does not answer: that is told elsewhere") {
     server.reply(refusal(503, "SlowDown"));
     server.reply(Reply::text("", 200));
-    client.remove(object, [](const auto&) {});
+    client.remove(object, [](const auto&) {}).detach();
     loop.run(1min);
     server.serve([](const auto&) { return Reply::lost(); });
-    client.remove(object, [](const auto&) {});
+    client.remove(object, [](const auto&) {}).detach();
     loop.run();
     CHECK(told.empty());
   }
@@ -480,10 +480,10 @@ TEST_CASE_METHOD(Bucket, "a call that is begun or under way when the time is ove
     CHECK_FALSE(answer);
     ended.push_back(loop.now() - began);
   };
-  client.remove(object, end);
+  client.remove(object, end).detach();
   loop.after(20s, [&] {
     client.hurry();
-    client.remove(object, end);
+    client.remove(object, end).detach();
   });
   loop.run();
   REQUIRE(ended.size() == 2);
@@ -497,7 +497,7 @@ TEST_CASE_METHOD(Bucket, "a pause that a store asks for is not waited for longer
     return reply;
   });
   const auto began = loop.now();
-  const auto removed = outcome<std::monostate>([&](auto done) { client.remove(object, done); });
+  const auto removed = outcome<std::monostate>([&](auto done) { client.remove(object, done).detach(); });
   REQUIRE_FALSE(removed);
   CHECK_THAT(removed.error().error.message, Contains("SlowDown"));
   CHECK(loop.now() - began <= 6min);

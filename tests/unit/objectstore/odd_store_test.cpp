@@ -183,7 +183,7 @@ TEST_CASE_METHOD(OddStore, "another part of the object than was asked for is not
   transport.reply(part("012", "bytes 0-2/10"));
   transport.reply(part("345", "bytes 3-5/10"));
   std::optional<Answer<std::string>> got;
-  client.get(at, Range{3, 3}, "e", [&](auto answer) { got = std::move(answer); });
+  client.get(at, Range{3, 3}, "e", [&](auto answer) { got = std::move(answer); }).detach();
   loop.run();
   REQUIRE(got);
   CHECK(got->value() == "345");
@@ -204,12 +204,12 @@ TEST_CASE_METHOD(OddStore, "a store with another clock is spoken to in its time,
   };
   int put = 0;
   for (int i = 0; i < 3; ++i)
-    client.put(at.child(std::to_string(i)), [] { return Result<std::string>("x"); }, [&](const Answer<Object>& answer) { put += answer ? 1 : 0; });
+    client.put(at.child(std::to_string(i)), [] { return Result<std::string>("x"); }, [&](const Answer<Object>& answer) { put += answer ? 1 : 0; }).detach();
   loop.run();
   CHECK(put == 3);
   CHECK(transport.asked().size() == 6);
   std::optional<Answer<Object>> head;
-  client.head(at.child("0"), [&](auto answer) { head = std::move(answer); });
+  client.head(at.child("0"), [&](auto answer) { head = std::move(answer); }).detach();
   loop.run();
   REQUIRE((head && *head));
   REQUIRE(told.size() == 1);
@@ -225,7 +225,7 @@ TEST_CASE_METHOD(OddStore, "a look is refused without a word: the clock may be w
   };
   objects["model"] = "x";
   std::optional<Answer<Object>> head;
-  client.head(at, [&](auto answer) { head = std::move(answer); });
+  client.head(at, [&](auto answer) { head = std::move(answer); }).detach();
   loop.run();
   REQUIRE((head && *head));
 }
@@ -237,7 +237,7 @@ TEST_CASE_METHOD(OddStore, "a clock that a store finds wrong whatever is signed 
     return std::optional(reply);
   };
   std::optional<Answer<Object>> put;
-  client.put(at, [] { return Result<std::string>("x"); }, [&](auto answer) { put = std::move(answer); });
+  client.put(at, [] { return Result<std::string>("x"); }, [&](auto answer) { put = std::move(answer); }).detach();
   loop.run();
   REQUIRE(put);
   REQUIRE_FALSE(*put);
@@ -253,7 +253,7 @@ TEST_CASE_METHOD(OddStore, "an answer that comes drop by drop is no answer: the 
   SECTION("a page of a listing") { REQUIRE_FALSE(list()); }
   SECTION("what is read into memory") {
     std::optional<Answer<std::string>> got;
-    client.get(at, std::nullopt, "", [&](auto answer) { got = std::move(answer); });
+    client.get(at, std::nullopt, "", [&](auto answer) { got = std::move(answer); }).detach();
     loop.run();
     REQUIRE((got && !*got));
     CHECK(got->error().error.kind == ErrorKind::timeout);

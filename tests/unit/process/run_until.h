@@ -14,7 +14,7 @@ namespace trainstep {
 // `happened` is asked after everything that wakes the loop; whatever happens calls `loop.stop()` itself or is seen within 5 ms.
 inline void run_until(PollLoop& loop, const std::function<bool()>& happened, Duration limit = Duration{20'000}) {
   bool late = false;
-  const auto limit_timer = loop.after(limit, [&] {
+  const auto limit_timer = loop.timer(limit, [&] {
     late = true;
     loop.stop();
   });
@@ -26,7 +26,6 @@ inline void run_until(PollLoop& loop, const std::function<bool()>& happened, Dur
   };
   loop.post(look);
   loop.run();
-  loop.cancel(limit_timer);
   REQUIRE_FALSE(late);
 }
 

@@ -25,11 +25,11 @@ class ScriptedBackend : public Backend {
   void start(const follow::StartMember& order) override {
     const auto member = order.member;
     m_loop.post([this, member] { send(follow::MemberStarted{member, "here"}); });
-    m_ends[member] = m_loop.after(lives.at(member).first, [this, member] { send(follow::MemberEnded{member, lives.at(member).second}); });
+    m_ends[member] = m_loop.timer(lives.at(member).first, [this, member] { send(follow::MemberEnded{member, lives.at(member).second}); });
   }
   void stop(const follow::StopMember& order) override {
     stopped.push_back(order.member);
-    m_loop.cancel(m_ends.at(order.member));
+    m_ends.at(order.member).cancel();
     m_loop.post([this, member = order.member] { send(follow::MemberEnded{member, {0, SIGTERM, ""}}); });
   }
   Result<std::vector<OutputFound>> collect() override { return found; }
@@ -41,7 +41,7 @@ class ScriptedBackend : public Backend {
   }
   Loop& m_loop;
   Sink m_sink;
-  std::map<follow::MemberIndex, Loop::TimerId> m_ends;
+  std::map<follow::MemberIndex, Timer> m_ends;
 };
 
 struct Step {
