@@ -14,6 +14,7 @@
 #include "result/metric_text.h"
 #include "result/metric_words.h"
 #include "result/rank_prefix.h"
+#include "result/value_brackets.h"
 #include "result/worded_metrics.h"
 
 namespace trainstep::result {
@@ -72,8 +73,9 @@ std::size_t threshold_before(std::string_view text, std::size_t end) {
 
 // "IoU" in "@[ IoU=0.5" is part of another name.
 bool is_in_threshold(std::string_view text, std::size_t at) {
-  const auto open = text.rfind("@[", at);
-  return open != std::string_view::npos && text.substr(open, at - open).find(']') == std::string_view::npos;
+  const auto near = text.substr(at - std::min(at, longest_name), std::min(at, longest_name));
+  const auto open = near.rfind("@[");
+  return open != std::string_view::npos && near.substr(open).find(']') == std::string_view::npos;
 }
 
 // The name that ends at `end`; empty if it is something else: an option, a path, part of a URL.
@@ -87,10 +89,13 @@ std::string_view name_before(std::string_view text, std::size_t end) {
   return bounded && is_measured_name(name) && !is_in_threshold(text, start) ? name : std::string_view();
 }
 
-// Before " = ", the name must not follow another word, unless it names a metric or a step: not "depth" in "max depth = 7".
+// Before " = ", the name must not follow another word, unless it names a metric or a step: not "depth" in "max depth = 7"; in "AUC train = 0.9" they
+// do together.
 bool names_value(std::string_view text, std::string_view name) {
   const auto at = static_cast<std::size_t>(name.data() - text.data());
-  return at < 2 || text[at - 1] != ' ' || !is_letter(text[at - 2]) || metric_kind(name) != MetricKind::none || names_step(name);
+  if (at < 2 || text[at - 1] != ' ' || !is_letter(text[at - 2]) || metric_kind(name) != MetricKind::none || names_step(name)) return true;
+  const auto before = text.substr(0, at - 1);
+  return names_data(name) && metric_kind(before.substr(before.find_last_of(" \t|") + 1)) != MetricKind::none;
 }
 
 // A value of an object or a pair: 0.3, or "0.3", as printed by the Trainer of transformers 5.
@@ -119,8 +124,30 @@ bool is_share(std::string_view name, double value, double of) {
 // Whether the name, as an argument, is a setting: true in "Dropout(p=0.25)", false in "EvalResult(loss=0.3)".
 bool is_argument_only(std::string_view name) { return place_of(name) == Place::metric && !tells_result(name); }
 
+// What a line of name=value is read with.
+struct Pairs {
+  explicit Pairs(std::string_view text) : arguments(text), brackets(text) {}
+  CallArguments arguments;
+  ValueBrackets brackets;
+  MetricLine aside;  // the epoch and step in brackets after a value, which count if the line names no others
+};
+
+// Whether a bracket after a value hides the pair from the line: "acc=0.9 (n=100)".
+bool is_remark(std::string_view text, std::string_view name, ValueBrackets& brackets) {
+  const auto begin = static_cast<std::size_t>(name.data() - text.data());
+  const auto reads = brackets.at(begin);
+  if (reads == ValueBrackets::Reads::all || metric_kind(name) < MetricKind::usual) return reads != ValueBrackets::Reads::all;
+  const auto from = std::max(brackets.open(), begin - std::min(begin, longest_name));
+  return reads == ValueBrackets::Reads::best && !holds_reference(text.substr(from, begin + name.size() - from));
+}
+
+// "seconds per epoch=12.3"
+bool is_rate(std::string_view text, std::string_view name) {
+  return text.substr(0, static_cast<std::size_t>(name.data() - text.data())).ends_with("per ");
+}
+
 // Reads the pair around the equals sign at `at`. Returns where to continue the search.
-std::size_t read_pair(std::string_view text, std::size_t at, CallArguments& arguments, MetricLine& line) {
+std::size_t read_pair(std::string_view text, std::size_t at, Pairs& pairs, MetricLine& line) {
   if (at + 1 < text.size() && text[at + 1] == '=') return at + 2;
   const bool spaced = at > 0 && text[at - 1] == ' ' && at + 1 < text.size() && text[at + 1] == ' ';
   if (spaced && (text.front() == ' ' || text.front() == '\t')) return at + 1;  // indented: code in a traceback
@@ -139,7 +166,9 @@ std::size_t read_pair(std::string_view text, std::size_t at, CallArguments& argu
   if (of && is_share(name, *value, *of)) value = *value / *std::exchange(of, std::nullopt);
   const bool alone = name.data() == text.data() && rest.empty();
   const auto before = line.metrics.size();
-  if (!is_environment(name, *value, alone) && !(arguments.hold(at) && is_argument_only(name))) add(line, plain_name(name), *value, of);
+  const bool argument = pairs.arguments.hold(at) && is_argument_only(name);
+  const bool remark = is_remark(text, name, pairs.brackets);
+  if (!is_environment(name, *value, alone) && !argument && !is_rate(text, name)) add(remark ? pairs.aside : line, plain_name(name), *value, of);
   const auto end = text.size() - rest.size();
   if (line.metrics.size() > before) line.pairs.push_back({static_cast<std::size_t>(name.data() - text.data()), end});
   return end;
@@ -225,13 +254,15 @@ bool read_pairs(std::string_view text, MetricLine& line) {
     if (text.starts_with(shell)) return false;
   if (is_indented_code(text)) return false;
   const auto before = line.metrics.size();
-  CallArguments arguments(text);
+  Pairs pairs(text);
   int settings = 0;
   for (auto at = text.find('='); at != std::string_view::npos; at = text.find('=', at)) {
     if (is_setting(text.substr(at + 1))) ++settings;
-    at = read_pair(text, at, arguments, line);
+    at = read_pair(text, at, pairs, line);
   }
-  if (settings >= fewest_settings || is_argument(text, line)) line = {};
+  if (settings >= fewest_settings || is_argument(text, line)) return line = {}, false;
+  if (!line.step) line.step = pairs.aside.step;
+  if (!line.epoch && pairs.aside.epoch) read_epoch(text, line, true);
   return line.metrics.size() > before || line.epoch || line.step;
 }
 
@@ -291,6 +322,7 @@ bool read_epoch(std::string_view text, MetricLine& line, bool anywhere) {
   const auto folded = lower(text);
   for (auto at = folded.find("epoch"); at != std::string::npos; at = folded.find("epoch", at + 1)) {
     if (at > 0 && (belongs_to_name(folded[at - 1]) || folded[at - 1] == '=')) continue;
+    if (text.substr(0, at).ends_with("per ")) continue;
     auto rest = text.substr(at + 5);
     for (const std::string_view data : {"(train)", "(val)", "(test)"})  // MMEngine's "Epoch(train)  [1][ 50/391]"
       if (rest.starts_with(data)) rest.remove_prefix(data.size());

@@ -21,6 +21,7 @@ namespace {
 constexpr std::int64_t most_memory = std::int64_t{128} << 10U;
 constexpr int most_matches = 10;
 constexpr std::size_t near_end = 1000;
+constexpr std::size_t longest_word = 100;
 
 re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
 std::string_view view(const re2::StringPiece& text) { return {text.data(), text.size()}; }
@@ -85,24 +86,45 @@ void read_place(std::string_view text, MetricLine& line) {
 struct MetricPatterns::Pattern {
   explicit Pattern(const MetricDefinition& definition) : name(definition.name), regex(piece(definition.regex), settings()) {}
   std::optional<Number> find_last(std::string_view text);
+  bool match(std::string_view text, std::size_t from);
+  std::size_t last_from(std::string_view text, std::size_t from);
   std::string name;
   RE2 regex;
+  std::array<re2::StringPiece, 2> groups;  // of the last match
   Found found = Found::nothing;
 };
 
+bool MetricPatterns::Pattern::match(std::string_view text, std::size_t from) {
+  return from <= text.size() && regex.Match(piece(text), from, text.size(), RE2::UNANCHORED, groups.data(), 2);
+}
+
+// The last position from which there is a match. There is one from `from`, and none after it if there is none from a position before.
+std::size_t MetricPatterns::Pattern::last_from(std::string_view text, std::size_t from) {
+  for (auto end = text.size() + 1; end - from > 1;) {
+    const auto middle = from + (end - from) / 2;
+    (match(text, middle) ? from : end) = middle;
+  }
+  return from;
+}
+
 std::optional<Number> MetricPatterns::Pattern::find_last(std::string_view text) {
   std::optional<Number> last;
-  std::array<re2::StringPiece, 2> groups;
   std::size_t from = 0;
   // Each search may scan to the end of the line, so one search per byte would take quadratic time.
-  for (int count = 1; from <= text.size() && regex.Match(piece(text), from, text.size(), RE2::UNANCHORED, groups.data(), 2); ++count) {
+  for (int count = 1; match(text, from); ++count) {
     const auto number = groups[1].data() == nullptr ? std::nullopt : read_number(view(groups[1]));
     if (number) last = number;
     found = std::max(found, number ? Found::number : Found::no_number);
     from = static_cast<std::size_t>(groups[0].data() - text.data()) + std::max<std::size_t>(groups[0].size(), 1);
-    if (count != most_matches || text.size() - std::min(from, text.size()) <= near_end) continue;
-    from = std::min(text.find_first_of(" \t", text.size() - near_end), text.size());
+    if (count != most_matches || text.size() - std::min(from, text.size()) <= near_end || !match(text, from)) continue;
     last.reset();
+    if (const auto near = std::min(text.find_first_of(" \t", text.size() - near_end), text.size()); match(text, near)) {
+      from = near;
+    } else {  // from the beginning of the word: the last match may be part of a longer one
+      const auto at = last_from(text, from);
+      const auto word = text.substr(0, at + 1).find_last_of(" \t") + 1;
+      from = std::max({from, word, at - std::min(at, longest_word)});
+    }
   }
   return last;
 }

@@ -40,8 +40,8 @@ class MetricPatterns {
   MetricPatterns& operator=(const MetricPatterns&) = delete;
 
   // What the definitions find in a line replaces what `line` contains under their names, and belongs to the epoch and the step named in the text. If
-  // there are several matches, the last one with a number is used; in a line of more than 1000 bytes, matches after the tenth are searched only in
-  // the last 1000 bytes, starting at a blank.
+  // there are several matches, the last one with a number is used; in a line of more than 1000 bytes with more than ten matches the last one in its
+  // last 1000 bytes, or, if there is none, the last one.
   void read(std::string_view text, MetricLine& line);
 
   // Over all lines so far, by index of the definition; no_number: it has matched, but its group was not a number.

@@ -7,6 +7,8 @@
 #include <limits>
 #include <string>
 
+#include "result/metric_words.h"
+
 namespace trainstep::result {
 namespace {
 
@@ -36,6 +38,19 @@ bool is_range(std::string_view from, std::string_view to) {
   const bool fraction = has(from, '.');
   const auto low = take_number(from), high = take_number(to);
   return low && high && (fraction ? *low <= 1 && *high <= 1 : *low >= 50 && *high <= 100 && std::trunc(*high) == *high);
+}
+
+// " ms", but not in "0.5 min 0.3" or "0.5 h=2".
+bool is_time_unit(std::string_view text) {
+  if (text.size() < 2 || text.front() != ' ' || !is_letter(text[1])) return false;
+  const auto word = text.substr(1, static_cast<std::size_t>(std::ranges::find_if_not(text.substr(1), is_letter) - text.begin() - 1));
+  const auto rest = text.substr(1 + word.size());
+  const auto next = rest.find_first_not_of(' ');
+  if (!names_time_unit(word)) return false;
+  if (next == std::string_view::npos) return true;
+  const bool ambiguous = word == "min" || word == "second";  // "loss=0.5 min loss=0.3", "loss=0.5 sec per step: 0.1"
+  return has(".,;|)]}", rest[next]) ||
+         (next > 0 && (has("[(-", rest[next]) || (is_letter(rest[next]) && !ambiguous && !rest.substr(next).starts_with("per "))));
 }
 
 void skip_blanks(std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of(' '), text.size())); }
@@ -145,6 +160,7 @@ std::optional<double> take_count(std::string_view& text) {
 bool ends_value(std::string_view rest) {
   if (rest.starts_with('%')) rest.remove_prefix(1);
   skip_deviation(rest);
+  if (is_time_unit(rest)) return false;
   if (rest.starts_with('.')) rest.remove_prefix(1);                                 // the end of a sentence
   if (rest.starts_with(',') && rest.size() > 1 && is_digit(rest[1])) return false;  // in 1,234.5 the number is not 1
   return rest.empty() || std::string_view(" \t,;|)]}").find(rest.front()) != std::string_view::npos;

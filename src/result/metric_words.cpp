@@ -45,13 +45,19 @@ constexpr auto usual =
     words("cost", "entropy", "kl", "likelihood", "loss", "losses", "metric", "objective", "precision", "recall", "score", "scores");
 constexpr auto rates = words("err", "error", "gnorm", "lr");
 // These count only with a number: f1, r2, top5, ap50. "map" is a Python function and occurs in settings; mAP is a metric.
-constexpr auto numbered = words("ap", "ar", "f", "map", "r", "rouge", "top");
-constexpr auto settings = words("base", "bits", "budget", "coef", "coeff", "coefficient", "count", "decay", "desired", "early", "eps", "epsilon",
-                                "every", "expected", "factor", "fn", "format", "func", "function", "goal", "id", "index", "init", "initial",
-                                "interval", "level", "limit", "min", "minimum", "num", "patience", "per", "port", "ratio", "required", "scale",
-                                "scaler", "schedule", "scheduler", "sec", "second", "seconds", "size", "smoothing", "stop", "stopping", "target",
-                                "thr", "thresh", "threshold", "time", "tol", "tolerance", "type", "update", "version", "warmup", "weight", "weights");
+constexpr auto numbered = words("ap", "ar", "f", "map", "r", "top");
+constexpr auto settings =
+    words("base", "bits", "budget", "coef", "coeff", "coefficient", "count", "decay", "desired", "duration", "early", "elapsed", "eps", "epsilon",
+          "every", "expected", "factor", "fn", "format", "func", "function", "goal", "hour", "hours", "id", "index", "init", "initial", "interval",
+          "level", "limit", "min", "minimum", "minute", "minutes", "num", "patience", "per", "port", "ratio", "required", "scale", "scaler",
+          "schedule", "scheduler", "sec", "second", "seconds", "size", "sizes", "spent", "smoothing", "stop", "stopping", "target", "thr", "thresh",
+          "threshold", "time", "tol", "tolerance", "type", "update", "version", "warmup", "weight", "weights");
+// These count only with a rank: P@1, hits@10.
+constexpr auto ranked = words("h", "hit", "hits", "hr", "p", "pass");
+constexpr auto time_units =
+    words("h", "hour", "hours", "hr", "hrs", "min", "mins", "minute", "minutes", "ms", "ns", "s", "sec", "second", "seconds", "secs", "us");
 constexpr auto data = words("dev", "eval", "evaluation", "test", "testing", "train", "training", "val", "valid", "validate", "validation");
+constexpr auto goals = words("desired", "expected", "goal", "min", "minimum", "required", "target", "threshold");
 constexpr auto outcomes = words("average", "avg", "best", "final", "max", "mean", "overall", "running", "total");
 constexpr auto references = words("best", "highest", "lowest", "old", "prev", "previous");
 constexpr auto steps = words("batch", "global_step", "iter", "iteration", "iterations", "iters", "step", "steps");
@@ -114,6 +120,7 @@ bool has_hash(std::string_view word) {
 MetricKind kind_of_part(std::string_view part, std::string_view rest) {
   if (part == "mAP") return MetricKind::result;
   if (numbered.have(part)) return is_numbered(part, rest) ? MetricKind::result : MetricKind::none;
+  if (ranked.have(part)) return rest.size() > 1 && rest[0] == '@' && is_digit(rest[1]) ? MetricKind::result : MetricKind::none;
   if (results.have(part)) return MetricKind::result;
   if (usual.have(part)) return MetricKind::usual;
   return rates.have(part) ? MetricKind::rate : MetricKind::none;
@@ -156,6 +163,9 @@ bool holds_reference(std::string_view word) {
   return has_part(word, [](std::string_view part) { return references.have(part); });
 }
 bool names_setting(std::string_view word) { return settings.have(word); }
+bool holds_setting(std::string_view word) { return has_part(word, names_setting); }
+bool names_goal(std::string_view word) { return goals.have(word); }
+bool names_time_unit(std::string_view word) { return time_units.have(word); }
 bool names_step(std::string_view word) { return steps.have(word); }
 
 }  // namespace trainstep::result

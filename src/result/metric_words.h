@@ -32,6 +32,12 @@ bool holds_outcome(std::string_view word);
 bool holds_reference(std::string_view word);
 // target, minimum, …: the following value is a setting, not a result.
 bool names_setting(std::string_view word);
+// Also true if only a part of the word says so.
+bool holds_setting(std::string_view word);
+// target, minimum, …: one that is still to be reached.
+bool names_goal(std::string_view word);
+// s, ms, min, hours, …: a unit of time.
+bool names_time_unit(std::string_view word);
 // iteration, step, batch, …
 bool names_step(std::string_view word);
 

@@ -9,6 +9,7 @@
 #include "result/metric_phrase.h"
 #include "result/metric_text.h"
 #include "result/metric_words.h"
+#include "result/value_brackets.h"
 
 namespace trainstep::result {
 namespace {
@@ -18,6 +19,8 @@ constexpr std::size_t longest_abbreviation = 6;     // "Avg." and "Valid." do no
 constexpr std::size_t widest_gap = 60;              // between a word and its value, as in a table
 constexpr std::string_view drawn_light = "\u2502";  // │ and ┃, as rich draws tables
 constexpr std::string_view drawn_heavy = "\u2503";
+
+enum class Heading { none, metric, setting, goal, other };
 
 enum class Gap { none, blank, colon, bracket, cell, aligned };  // what separates a phrase from what follows
 
@@ -50,6 +53,13 @@ bool belongs_to_sentence(std::string_view word) {
   return makes_sentence(word) || std::ranges::any_of(words, [&](std::string_view each) { return same_ignoring_case(word, each); });
 }
 
+// The word that ends at `end`, of any kind.
+std::string_view word_before(std::string_view text, std::size_t end) {
+  auto start = end;
+  while (start > 0 && end - start <= longest_name && belongs_to_word(text[start - 1])) --start;
+  return text.substr(start, end - start);
+}
+
 struct Value {
   Metric metric;
   MetricLine::Place place;
@@ -69,7 +79,7 @@ bool is_other(double value, double than) { return value != than && !(std::isnan(
 
 class Reader {
  public:
-  Reader(std::string_view text, MetricLine& line) : m_text(text), m_line(line) {}
+  Reader(std::string_view text, MetricLine& line) : m_text(text), m_line(line), m_brackets(text) {}
   bool read();
   void walk();
   void tell_apart();
@@ -77,12 +87,15 @@ class Reader {
  private:
   void read_word();
   void read_pair(std::size_t number);
+  void take_heading();
+  bool name_after_heading(std::string& name, std::string_view printed);
   [[nodiscard]] bool qualifies(std::string_view name) const;
   void take_data(std::string_view word, bool unsaid = false);
   std::string_view data_behind(std::string_view& rest) const;
   void read_number();
   void read_sign();
-  void end_phrase();
+  bool skip_remark();
+  void end_phrase(bool heads = true);
   bool count(std::string_view& rest);
   bool value(std::string_view& rest);
   bool take(std::string name, MetricKind kind, double number, bool whole, std::string_view data);
@@ -92,6 +105,7 @@ class Reader {
 
   std::string_view m_text;
   MetricLine& m_line;
+  ValueBrackets m_brackets;
   std::size_t m_at = 0;
   std::size_t m_next_pair = 0;
   std::size_t m_gap_from = 0;  // start of the gap
@@ -99,11 +113,15 @@ class Reader {
   Gap m_gap = Gap::none;
   std::string_view m_label;  // the last words that have no value: "Best" in "Best: loss=0.2 acc=0.9"
   std::string_view m_data;   // "Test" in "Test set: …"
+  Heading m_heading = Heading::none;
+  std::string m_title;       // of the heading: "AUC" in "AUC: train=0.95, valid=0.93"
+  bool m_heads_all = false;  // it applies to all names, not only to those of data
   bool m_unsaid = false;     // m_data does not apply to name=value: "INFO train: loss=0.5" names a logger, "Train Epoch: 1 … loss=0.5" the epoch
   bool m_level = false;      // the previous word is a log level
   bool m_counted = false;    // a number precedes the phrase: "8 train, 8 val images"
   std::optional<double> m_step;
-  bool m_placed = false;  // the line tells the position in the training
+  bool m_dropped = false;  // a name is empty
+  bool m_placed = false;   // the line tells the position in the training
   std::vector<Value> m_values;
 };
 
@@ -150,12 +168,52 @@ void Reader::read_word() {
 }
 
 // Ends a phrase that has no value.
-void Reader::end_phrase() {
+void Reader::end_phrase(bool heads) {
   if (names_data(m_phrase.first())) take_data(m_phrase.first(), m_level && m_phrase.count() == 1 && m_gap == Gap::colon);
   m_label = label();
+  if (heads) take_heading();
   m_phrase.clear();
   m_gap = Gap::none;
   m_level = m_counted = false;
+}
+
+// A phrase before name=value which has no value itself. A new one replaces it.
+void Reader::take_heading() {
+  if (m_phrase.count() == 0) return;
+  m_heading = Heading::none;
+  m_heads_all = m_gap == Gap::colon || m_gap == Gap::bracket;
+  const auto of = m_phrase.name_before_of();
+  const auto last = m_phrase.last();
+  const bool logger = m_level && m_phrase.count() == 1 && m_gap == Gap::colon;
+  const bool counted = m_counted && names_time_unit(m_phrase.first());  // "12.3 ms loss"
+  if (counted || logger || (of == 0 && !m_phrase.fits()) || m_phrase.any(belongs_to_sentence) || m_phrase.any(holds_reference)) return;
+  const bool per = m_phrase.count() > 2 && m_phrase.word(1) == "per" && metric_kind(m_phrase.first()) >= MetricKind::usual;  // "IoU per class"
+  const auto kind = metric_kind(m_phrase.before_last(), last);
+  if (!per && (m_phrase.any(names_setting) || (of == 0 && m_phrase.any(counts_others))))
+    m_heading = m_phrase.any(names_goal) ? Heading::goal : Heading::setting;
+  else if (per || of != 0 || kind != MetricKind::none || last == "AP" || last == "AR")
+    m_heading = Heading::metric;
+  else if (m_heads_all && !names_data(last) && !names_step(last) && !same_ignoring_case(last, "epoch"))
+    m_heading = Heading::other;
+  m_heads_all = m_heads_all && !starts_ignoring_case(last, "err");  // "error: code=5"
+  m_title = m_phrase.name(of != 0 ? of : std::min(m_phrase.count(), most_words));
+}
+
+// Names what stands below a heading after both, train_AUC, F1_micro, if its own name is not a metric's. Empty: not a metric.
+bool Reader::name_after_heading(std::string& name, std::string_view printed) {
+  const bool of_data = holds_data(name);
+  const bool metric = metric_kind(name) != MetricKind::none;
+  if (m_heading == Heading::goal ? metric || of_data : m_heading == Heading::setting && !metric && of_data) return name.clear(), true;
+  const bool headed = m_heading == Heading::metric && (of_data || (m_heads_all && (!holds_setting(name) || name == "min")));
+  m_heads_all = m_heads_all && headed && !metric;
+  if (metric || !(headed || (m_heading == Heading::other && of_data)) || m_title.size() + name.size() >= longest_name) return false;
+  if (m_heading == Heading::other && !has(printed, '.'))
+    name.clear();  // "Samples: train=60000"
+  else if (of_data)
+    name.append("_").append(m_title);
+  else
+    name.insert(0, 1, '_').insert(0, m_title);
+  return true;
 }
 
 // The words of the phrase as they stand in the line, of a sentence or a count only "best" and the like; without a phrase the last label.
@@ -220,6 +278,8 @@ bool Reader::value(std::string_view& rest) {
   whole = whole && !rest.starts_with('%') && !rest.starts_with(" %");
   const bool sure_gap = m_gap == Gap::colon || m_gap == Gap::cell || m_gap == Gap::aligned;
   if (m_gap == Gap::bracket || (!sure_gap && whole)) return false;
+  const bool remark = m_brackets.at(m_at) == ValueBrackets::Reads::best;
+  if (remark && !m_phrase.any(holds_reference) && !holds_reference(m_label)) return false;
   if (const auto words = m_phrase.name_before_of(); words != 0) {
     const auto data = m_phrase.data_behind();
     if (m_gap != Gap::colon || !take(m_phrase.name(words), metric_kind(m_phrase.word(words - 1)), *number, whole, data)) return false;
@@ -274,6 +334,7 @@ void Reader::read_number() {
     m_at = m_text.size() - rest.size();
     m_phrase.clear();
     m_gap = Gap::none;
+    m_heading = Heading::none;
     m_level = m_counted = false;
     return;
   }
@@ -303,7 +364,10 @@ void Reader::read_pair(std::size_t number) {
   const auto begin = m_line.pairs[number].begin, end = m_line.pairs[number].end;
   if (m_gap != Gap::none && m_gap != Gap::blank) end_phrase();
   if (begin < m_at) m_phrase.clear();  // within skipped text
-  const auto kind = metric_kind(m_phrase.last(), name);
+  take_heading();
+  auto kind = metric_kind(m_phrase.last(), name);
+  // "Time cost=12.3", "target accuracy=0.95"
+  const bool setting = m_phrase.count() > 0 && !m_counted && kind != MetricKind::none && names_setting(word_before(m_text, begin - 1));
   auto rest = m_text.substr(end);
   auto data = data_behind(rest);
   auto phrase = m_phrase;
@@ -314,6 +378,10 @@ void Reader::read_pair(std::size_t number) {
   if (words != 0 && !phrase.data_behind().empty() && (names_data(name) || std::ranges::find(of_data, name) != of_data.end())) {  // "MSE on train=0.1"
     take_data(data = phrase.data_behind());
     name = phrase.name(words);
+  } else if (setting) {
+    name.clear();
+  } else if (name_after_heading(name, m_text.substr(begin, end - begin))) {
+    kind = metric_kind(name);
   } else if (kind != MetricKind::none && qualifies(name)) {
     if (first_is_data) take_data(first);
     prepend(m_phrase.name(m_phrase.count()), name);
@@ -321,7 +389,9 @@ void Reader::read_pair(std::size_t number) {
   if (data.empty() && first_is_data) data = first;
   if (data.empty() && kind != MetricKind::rate && !m_unsaid) data = m_data;
   const auto before = m_phrase.any(holds_reference) || !holds_reference(m_label) ? label() : m_label;
-  if (kind != MetricKind::rate && holds_reference(before) && !holds_reference(name))
+  if (name.empty())
+    m_dropped = true;
+  else if (kind != MetricKind::rate && holds_reference(before) && !holds_reference(name))
     prepend(m_label = before, name);
   else if (!data.empty() && !holds_data(name))
     prepend(data, name);
@@ -332,7 +402,18 @@ void Reader::read_pair(std::size_t number) {
   m_level = m_counted = false;
 }
 
+// "(n=100)" after a value, if none of it was read.
+bool Reader::skip_remark() {
+  if (!has("([{", m_text[m_at]) || m_brackets.at(m_at + 1) == ValueBrackets::Reads::all || m_brackets.open() != m_at) return false;
+  const auto close = m_brackets.close();
+  const bool told = m_next_pair < m_line.pairs.size() && m_line.pairs[m_next_pair].begin < close;
+  if (told || !has(m_text.substr(m_at, close - m_at), '=')) return false;
+  m_at = std::min(close + 1, m_text.size());
+  return true;
+}
+
 void Reader::read_sign() {
+  if (skip_remark()) return;
   const char c = m_text[m_at];
   const auto rest = m_text.substr(m_at);
   const bool cell = c == '|' || rest.starts_with(drawn_light) || rest.starts_with(drawn_heavy);
@@ -346,6 +427,8 @@ void Reader::read_sign() {
   m_level = m_level && c == ':' && m_phrase.count() == 1;
   m_counted = m_counted && m_phrase.count() > 0;
   const bool first = m_gap == Gap::none || m_gap == Gap::blank;
+  const bool closes = c == ')' || c == ']';
+  m_heads_all = m_heads_all && !cell && !closes && c != ';';
   if (c == ':' && first)
     m_gap = Gap::colon;
   else if (cell && first)
@@ -358,7 +441,7 @@ void Reader::read_sign() {
     m_gap = Gap::aligned;
   else {
     const auto label = m_label;
-    end_phrase();
+    end_phrase(!closes);            // not "AUC (macro): train=0.95"
     if (c == ')') m_label = label;  // "loss=0.3 (best) acc=0.9"
   }
   if (m_phrase.count() == 0) m_gap = Gap::none;
@@ -382,6 +465,10 @@ void Reader::walk() {
       read_sign();
   }
   while (m_next_pair < m_line.pairs.size()) read_pair(m_next_pair++);
+  if (!m_dropped) return;
+  const auto& metrics = m_line.metrics;
+  std::erase_if(m_line.pairs, [&, at = std::size_t{0}](const auto&) mutable { return metrics[at++].name.empty(); });
+  drop_value(m_line, "");
 }
 
 // Values of one name are of several things: each is named after its overlap, as in "IoU=0.50 AP=0.6 IoU=0.75 AP=0.4", or after the words before it.
@@ -457,13 +544,6 @@ void read_place(std::string_view rest, MetricLine& line) {
   const auto third = take_after("][");
   if (pair || third) line.epoch = first;
   line.step = pair ? second : third ? third : first;
-}
-
-// The word that ends at `end`, of any kind.
-std::string_view word_before(std::string_view text, std::size_t end) {
-  auto start = end;
-  while (start > 0 && end - start <= longest_name && belongs_to_word(text[start - 1])) --start;
-  return text.substr(start, end - start);
 }
 
 bool may_be_named(std::string_view text, std::size_t number) {
@@ -546,7 +626,7 @@ bool read_worded(std::string_view text, MetricLine& line) {
   if (!found.step) found.step = place.step;
   Reader reader(text, found);
   const bool any = reader.read();
-  if (found.metrics.empty()) return any;
+  if (found.metrics.empty()) return line.metrics.clear(), line.pairs.clear(), any;
   reader.tell_apart();
   line = std::move(found);
   return any;

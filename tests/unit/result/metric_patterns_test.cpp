@@ -121,9 +121,23 @@ TEST_CASE("of several matches in a line the last with a number counts") {
   CHECK(many.size() > 1000);
   CHECK(said({{"loss", "([0-9]+)"}}, many) == "loss=300");
   CHECK(said({{"loss", "([0-9]+)"}}, many + std::string(2000, 'x') + " 7") == "loss=7");
-  // The last is somewhere in between: no value is better than another one.
-  CHECK(said({{"loss", "([0-9]+)"}}, many + std::string(2000, ' ') + "x").empty());
+  CHECK(said({{"loss", "([0-9]+)"}}, many + std::string(2000, ' ') + "x") == "loss=300");
+  CHECK(said({{"loss", "([0-9]+)"}}, many + std::string(2000, 'x')) == "loss=300");
+  CHECK(said({{"loss", "([0-9]*)"}}, many + std::string(2000, 'x') + " 7 x") == "loss=7");
   CHECK(said({{"loss", "([0-9]+)"}}, "1 2 3" + std::string(2000, ' ') + "x") == "loss=3");
+}
+
+TEST_CASE("the last match of a long line counts, however many there are and wherever it stands") {
+  const Definitions definitions{{"x", "v: (\\d+)"}};
+  for (const int matches : {1, 9, 10, 11, 12, 25, 400}) {
+    std::string line;
+    for (int i = 1; i <= matches; ++i) line += fmt::format("v: {} ", i);
+    for (const std::size_t more : {10, 900, 1001, 2000, 20000}) {
+      CAPTURE(matches, more);
+      CHECK(said(definitions, line + std::string(more, 'x')) == fmt::format("x={}", matches));
+      CHECK(said(definitions, std::string(more, 'x') + " " + line) == fmt::format("x={}", matches));
+    }
+  }
 }
 
 TEST_CASE("a definition reads the line as it was drawn last, without colours and the prefix of a rank") {
