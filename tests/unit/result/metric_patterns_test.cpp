@@ -137,6 +137,8 @@ TEST_CASE("the last match of a long line counts, however many there are and wher
       CHECK(said(definitions, line + std::string(more, 'x')) == fmt::format("x={}", matches));
       CHECK(said(definitions, std::string(more, 'x') + " " + line) == fmt::format("x={}", matches));
     }
+    // Its last is not a number: no value is better than an earlier one.
+    if (matches > 10) CHECK(said({{"x", "v: (\\S+)"}}, line + "v: ? " + std::string(2000, 'x')).empty());
   }
 }
 
