@@ -105,8 +105,8 @@ const JobType& find(std::string_view name);
 // Whether this reason of an operator's Warning event means that it will never run the job.
 bool is_refusal(std::string_view reason);
 
-// Checks that job_options.replicas names only types that some job type has, and job_options.logs only existing replicas; those that only another job
-// type has are accepted, because the job type may come from a pipeline parameter. Error (input): lists the types of the plan's job type, or its
+// Checks that job_options.replicas names only types of this job, as it is sized, and job_options.logs only existing replicas; there those that only
+// another job type has are accepted, because the job type may come from a pipeline parameter. Error (input): lists the types of the job, or its
 // replicas.
 Result<void> check_options(const plan::Plan& plan);
 

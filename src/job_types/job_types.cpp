@@ -90,13 +90,15 @@ Result<void> check_logs(const plan::Plan& plan) {
 
 Result<void> check_options(const plan::Plan& plan) {
   const auto& known = known_types();
+  std::vector<std::string> possible;
+  for (const auto& replica : find(plan.job_type).replicas(plan)) possible.push_back(replica.type);
   for (const auto& [type, options] : plan.options.replicas) {
-    if (std::find(known.begin(), known.end(), type) != known.end()) continue;
-    std::vector<std::string> possible;
-    for (const auto& replica : find(plan.job_type).replicas(plan)) possible.push_back(replica.type);
-    const auto meant = nearest(type, known);
-    return input_error(fmt::format("job_options.replicas.{}: unknown replica type{}; this {} has {}", type,
-                                   meant ? fmt::format(", did you mean {}?", *meant) : "", plan.job_type, join(possible, ", ")));
+    if (std::ranges::find(possible, type) != possible.end()) continue;
+    const bool exists = std::ranges::find(known, type) != known.end();
+    const auto meant = exists ? std::nullopt : nearest(type, known);
+    return input_error(fmt::format("job_options.replicas.{}: {} replica type{}; this {} has {}{}", type, exists ? "no such" : "unknown",
+                                   meant ? fmt::format(", did you mean {}?", *meant) : "", plan.job_type, join(possible, ", "),
+                                   exists ? "; options at the top level apply to all replicas" : ""));
   }
   return check_logs(plan);
 }

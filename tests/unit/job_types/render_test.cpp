@@ -318,6 +318,43 @@ TEST_CASE("the explained manifest says for every value where it comes from") {
   CHECK(unexplained == 0);
 }
 
+TEST_CASE("options may be set only for the replica types that the job has") {
+  struct Case {
+    const char* job_type;
+    int workers;
+    const char* shape;  // of the distribution
+    std::vector<std::string> types;
+  };
+  const Case cases[] = {{"Job", 1, "", {"Main"}},
+                        {"Job", 3, "indexed", {"Worker"}},
+                        {"PyTorch", 1, "", {"Master"}},
+                        {"PyTorch", 3, "", {"Master", "Worker"}},
+                        {"PyTorch", 3, "elastic", {"Worker"}},
+                        {"MPI", 1, "", {"Launcher", "Worker"}},
+                        {"TF", 2, "", {"Chief", "Worker", "PS"}},
+                        {"TF", 2, "no servers", {"Worker"}}};
+  for (const auto& [job_type, workers, shape, types] : cases) {
+    auto plan = example(job_type, workers);
+    const std::string_view of(shape);
+    plan.distribution.indexed = of == "indexed";
+    if (of == "elastic") plan.distribution.elastic.emplace();
+    if (of == "no servers") plan.distribution.parameter_servers = 0;
+    for (const std::string type : {"Main", "Worker", "Master", "Launcher", "Chief", "PS"}) {
+      CAPTURE(job_type, shape, type);
+      plan.options.replicas.clear();
+      plan.options.replicas[type].labels = {{"a", "b"}};
+      const auto checked = check_options(plan);
+      const bool has = std::ranges::find(types, type) != types.end();
+      REQUIRE(checked.has_value() == has);
+      if (has) continue;
+      CHECK(checked.error().kind == ErrorKind::input);
+      CHECK(checked.error().message ==
+            fmt::format("job_options.replicas.{}: no such replica type; this {} has {}; options at the top level apply to all replicas", type,
+                        job_type, fmt::join(types, ", ")));
+    }
+  }
+}
+
 TEST_CASE("logs may be asked of replicas only, those that the job has, or of another kind") {
   auto plan = example("PyTorch", 3);
   for (const auto* good : {"all", "primary", "none", "worker-0", "worker-1", "master-0", "worker-1.1", "launcher", "ps-3"}) {
