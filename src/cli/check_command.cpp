@@ -94,7 +94,8 @@ Result<void> place_pods(plan::Plan& plan, const cluster::Facts& facts, const std
                         std::move(done));
          }));
   ASSIGN(auto nodes, cluster::nodes_for(plan, facts, access));
-  if (const auto line = cluster::describe(nodes); !line.empty() && nodes.source != plan.nodes.source) show({cluster::Finding::Severity::ok, line});
+  if (const auto line = cluster::describe(nodes); !line.empty() && line != cluster::describe(plan.nodes))
+    show({nodes.apart.empty() ? cluster::Finding::Severity::ok : cluster::Finding::Severity::warning, line});
   plan.nodes = std::move(nodes);
   return {};
 }

@@ -14,6 +14,8 @@ namespace trainstep::cluster {
 namespace {
 
 constexpr kube::Retry patience{Duration{300'000}, false};
+constexpr int most_odd_answers = 6;  // consecutive ones
+constexpr Duration longest_pause{5'000};
 
 void add(std::vector<MountedClaim>& claims, const MountedClaim& claim) {
   if (claim.name.empty()) return;
@@ -91,20 +93,33 @@ Result<plan::Nodes> nodes_for(const plan::Plan& plan, const Facts& facts, const 
   for (const auto& claim : mounted_claims(plan)) {
     const auto known = access.find(claim.name);
     if (known == access.end() || known->second == ClaimAccess::many_nodes) continue;
+    if (known->second == ClaimAccess::absent) {
+      nodes.absent = claim.name;
+      continue;
+    }
     const bool ours = is_ours(facts, claim.name);
     if (known->second == ClaimAccess::one_pod && (ours || claim.pods > 1))
       return input_error(fmt::format("claim {} is ReadWriteOncePod, and {}; use a ReadWriteMany claim, or object store addresses", claim.name,
                                      ours ? "this step's own pod uses it" : fmt::format("{} pods mount it", claim.pods)));
     if (known->second == ClaimAccess::one_pod) continue;
-    if (ours && !facts.node.empty())
-      nodes = {facts.node, true, fmt::format("claim {} (ReadWriteOnce)", claim.name)};
-    else if (!nodes.together && claim.pods > 1 && !are_placed(plan))
-      nodes = {"", true, fmt::format("claim {} (ReadWriteOnce)", claim.name)};
+    const bool here = ours && !facts.node.empty();
+    if (!here && claim.pods > 1 && are_placed(plan)) {
+      nodes.apart = fmt::format("claim {} (ReadWriteOnce)", claim.name);
+    } else if (here || (!nodes.together && claim.pods > 1)) {
+      nodes.node = here ? facts.node : "";
+      nodes.together = true;
+      nodes.source = fmt::format("claim {} (ReadWriteOnce)", claim.name);
+    }
   }
   return nodes;
 }
 
 std::string describe(const plan::Nodes& nodes) {
+  if (nodes.node.empty() && !nodes.apart.empty())
+    return fmt::format(
+        "{}: the pods are not kept on one node, as job_options.affinity says beside which pods they run; a pod on another node than the "
+        "first waits for the claim",
+        nodes.apart);
   if (nodes.node.empty() && !nodes.together) return {};
   const auto where = nodes.node.empty() ? std::string("one node") : fmt::format("node {}, where this step uses it", nodes.node);
   return fmt::format("{}: all pods go to {}; set job_options.single_node: false if its storage serves several nodes", nodes.source, where);
@@ -116,28 +131,47 @@ ClaimLook::ClaimLook(Context context, std::vector<MountedClaim> claims, Done don
 }
 
 void ClaimLook::look() {
+  m_timer = {};
   if (m_claims.empty()) return m_done(std::move(m_access));
   m_call = m_context.client.get({"v1", "persistentvolumeclaims", m_context.name_space, m_claims.back().name, ""}, {}, patience,
                                 [this](const kube::Answer& answer) { answered(answer); });
 }
 
+// A gateway's 404 says nothing.
+bool ClaimLook::again(const kube::ApiError& problem) {
+  if (problem.status != 404 || kube::tells_absent(problem, m_claims.back().name) || ++m_odd_answers > most_odd_answers) return false;
+  m_timer = m_context.client.loop().timer(std::min(m_context.client.pause(m_odd_answers), longest_pause), [this] { look(); });
+  return true;
+}
+
 void ClaimLook::leave() {
-  if (!m_call) return;
+  if (!m_call && !m_timer) return;
   m_call.cancel();
+  m_timer = {};
   m_done(std::move(m_access));
 }
 
 void ClaimLook::answered(const kube::Answer& answer) {
   m_call = {};
+  if (!answer && again(answer.error())) return;
+  m_odd_answers = 0;
   const auto claim = std::move(m_claims.back());
   m_claims.pop_back();
+  const auto unread = [&] {
+    m_context.say(fmt::format("{} claim {}: if only one node can mount it, pods on others wait ({})",
+                              answer.error().status == 403 ? "no permission to read" : "cannot read", claim.name, answer.error().error.message));
+  };
   if (answer) {
     m_access[claim.name] = access_of(*answer, claim.read_only);
   } else if (answer.error().status == 404) {
-    if (claim.made) m_access[claim.name] = access_of_mode(m_context.made_mode);
+    if (claim.made)
+      m_access[claim.name] = access_of_mode(m_context.made_mode);
+    else if (kube::tells_absent(answer.error(), claim.name))
+      m_access[claim.name] = ClaimAccess::absent;
+    else
+      unread();
   } else if (answer.error().status == 403) {
-    m_context.say(fmt::format("no permission to read claim {}: if only one node can mount it, pods on others wait ({})", claim.name,
-                              answer.error().error.message));
+    unread();
   } else {
     return m_done(answer.error().error);
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/loop.h"
 #include "cluster/facts.h"
 #include "data/json.h"
 #include "kube/client.h"
@@ -15,7 +16,7 @@
 
 namespace trainstep::cluster {
 
-enum class ClaimAccess { many_nodes, one_node, one_pod };
+enum class ClaimAccess { many_nodes, one_node, one_pod, absent };
 
 // A claim that the pods mount.
 struct MountedClaim {
@@ -34,7 +35,7 @@ ClaimAccess access_of(const Json& claim, bool read_only);
 ClaimAccess access_of_mode(const std::string& mode);
 
 // `access`: of the claims whose modes are known. A job_options.affinity that says which pods run together takes precedence, except over the step's
-// own node. Error (input): the pods cannot all have one of the claims.
+// own node; the result says so. Error (input): the pods cannot all have one of the claims.
 Result<plan::Nodes> nodes_for(const plan::Plan& plan, const Facts& facts, const std::map<std::string, ClaimAccess>& access);
 
 // For the log; empty: nothing to say.
@@ -60,12 +61,15 @@ class ClaimLook {
  private:
   void look();
   void answered(const kube::Answer& answer);
+  bool again(const kube::ApiError& problem);
 
   Context m_context;
   std::vector<MountedClaim> m_claims;  // remaining ones
   std::map<std::string, ClaimAccess> m_access;
   Done m_done;
   kube::PendingCall m_call;
+  Timer m_timer;
+  int m_odd_answers = 0;  // consecutive ones
 };
 
 }  // namespace trainstep::cluster

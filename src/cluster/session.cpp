@@ -177,7 +177,7 @@ void Session::look_at_claims(plan::Plan plan) {
     if (!access) return finish_early(result::from_error(access.error()));
     auto nodes = nodes_for(*shared, m_job_facts, *access);
     if (!nodes) return finish_early(result::from_error(nodes.error()));
-    if (const auto line = describe(*nodes); !line.empty() && nodes->source != shared->nodes.source) say(line);
+    if (const auto line = describe(*nodes); !line.empty() && line != describe(shared->nodes)) say(line);
     shared->nodes = std::move(*nodes);
     follow_plan(std::move(*shared));
   };

@@ -218,8 +218,12 @@ void Submission::check() {
     if (!lost.empty()) return fail(unmarked(lost));
     const bool odd = !answer && is_odd_refusal(answer.error()) && (m_depth == Depth::create || kube::says_nothing(answer.error()));
     if (odd && again([this] { check(); }, answer.error().retry_after)) return;
+    const bool may_be_made = answer || cannot_be_checked(answer.error());
+    if (may_be_made && !m_plan.nodes.absent.empty())
+      return fail(input_error(fmt::format("claim {}: not found in namespace {}; create it, or correct its name in job_options.volumes",
+                                          m_plan.nodes.absent, m_name_space)));
     if (answer && m_depth == Depth::dry_run) return m_sink.done(Submitted{m_resource, std::move(*answer), false});
-    m_checked = answer || cannot_be_checked(answer.error());
+    m_checked = may_be_made;
     if (m_checked && m_depth == Depth::create) return create();
     if (answer.error().error.kind == ErrorKind::unavailable) return fail(std::move(answer.error().error));
     if (answer.error().reason == "AlreadyExists") return taken();

@@ -37,6 +37,8 @@ struct Nodes {
   std::string node;       // all pods on this one; empty: any
   bool together = false;  // all pods on the same node
   std::string source;     // "claim data (ReadWriteOnce)", "job_options.single_node"
+  std::string apart{};    // like `source`: why the pods should be together, although job_options.affinity says which pods are
+  std::string absent{};   // the name of a claim that does not exist, without which no pod starts
 };
 
 struct EnvironmentVariable {

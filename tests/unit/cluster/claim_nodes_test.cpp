@@ -118,10 +118,21 @@ TEST_CASE("pods that job_options.affinity puts beside others stay there, but for
   const auto pods = plan_of(2, options);
   const auto other = nodes_for(pods, facts("data"), {{"other", one_node}});
   REQUIRE(other);
-  CHECK(describe(*other).empty());
+  CHECK(other->node.empty());
+  CHECK_FALSE(other->together);
+  CHECK_THAT(describe(*other), Contains("claim other (ReadWriteOnce): the pods are not kept on one node, as job_options.affinity says"));
+  const auto many = nodes_for(pods, facts("data"), {{"other", many_nodes}});
+  REQUIRE(many);
+  CHECK(describe(*many).empty());
+  auto on_one_node = pods;  // job_options.single_node: true
+  on_one_node.nodes = {"", true, "job_options.single_node"};
+  const auto asked = nodes_for(on_one_node, facts("data"), {{"other", one_node}});
+  REQUIRE(asked);
+  CHECK_THAT(describe(*asked), Contains("claim other (ReadWriteOnce): the pods are not kept on one node"));
   const auto ours = nodes_for(pods, facts("data"), {{"data", one_node}});
   REQUIRE(ours);
   CHECK(ours->node == "node-1");
+  CHECK_THAT(describe(*ours), Contains("all pods go to node node-1"));
 }
 
 TEST_CASE("one pod goes where it may, but for the step's own claim") {
@@ -155,5 +166,27 @@ TEST_CASE("a claim that is not there has the mode that it is made with, if it is
   ClaimLook look({*h.client, "ns", "ReadWriteOnce", [](const std::string&) {}}, mounted_claims(plan), [&](const auto& access) { found = *access; });
   h.loop.run(Duration{1'000});
   REQUIRE(found);
-  CHECK(*found == (made ? std::map<std::string, ClaimAccess>{{"data", one_node}} : std::map<std::string, ClaimAccess>{}));
+  CHECK(*found == std::map<std::string, ClaimAccess>{{"data", made ? one_node : absent}});
+  const auto nodes = nodes_for(plan, Facts(), *found);
+  REQUIRE(nodes);
+  CHECK(nodes->absent == (made ? "" : "data"));
+}
+
+TEST_CASE("a gateway's 404 says nothing about a claim: it is read again, and what cannot be read is told") {
+  const bool passes = GENERATE(true, false);
+  kube::test::Harness h;
+  int asked = 0;
+  h.server.serve([&](const auto&) {
+    if (++asked > 3 && passes) return kube::test::Reply::text(to_text(claim({"ReadWriteOnce"})));
+    return asked % 2 == 0 ? kube::test::gateways_404() : kube::test::no_such_path();
+  });
+  std::optional<std::map<std::string, ClaimAccess>> found;
+  std::vector<std::string> lines;
+  ClaimLook look({*h.client, "ns", "ReadWriteOnce", [&](const std::string& line) { lines.push_back(line); }},
+                 mounted_claims(plan_of(2, mounted({"data"}))), [&](const auto& access) { found = *access; });
+  h.loop.run(Duration{60'000});
+  REQUIRE(found);
+  CHECK(found->contains("data") == passes);
+  CHECK(lines.size() == (passes ? 0U : 1U));
+  if (!passes) CHECK_THAT(lines[0], Contains("cannot read claim data: if only one node can mount it, pods on others wait"));
 }

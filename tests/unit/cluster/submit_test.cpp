@@ -274,6 +274,34 @@ TEST_CASE_METHOD(Server, "the job of an attempt before is taken up, and says sin
   CHECK(began_by(patches[0]) == facts.began);
 }
 
+TEST_CASE_METHOD(Server, "a job whose claim does not exist is not made, one that exists is taken up") {
+  plan.nodes.absent = "datta";
+  SECTION("none exists") {
+    const bool no_dry_run = GENERATE(true, false);
+    if (no_dry_run) dry_run = refusal(400, "BadRequest", "admission webhook \"w\" does not support dry run");
+    submit();
+    REQUIRE(result);
+    REQUIRE_FALSE(*result);
+    CHECK(result->error().kind == ErrorKind::input);
+    CHECK(result->error().message == "claim datta: not found in namespace ns; create it, or correct its name in job_options.volumes");
+    CHECK(asked == Words{"GET", "POST dry"});
+  }
+  SECTION("trainstep check") {
+    depth = Submission::Depth::dry_run;
+    submit();
+    REQUIRE(result);
+    REQUIRE_FALSE(*result);
+    CHECK_THAT(result->error().message, Contains("claim datta: not found"));
+  }
+  SECTION("one exists") {
+    job = of_an_earlier_attempt();
+    submit();
+    REQUIRE(result);
+    REQUIRE(*result);
+    CHECK((*result)->adopted);
+  }
+}
+
 TEST_CASE_METHOD(Server, "a webhook that knows no dry run does not keep the job from being made") {
   dry_run = refusal(400, "BadRequest", R"(admission webhook "x.example.com" does not support dry run)");
   submit();

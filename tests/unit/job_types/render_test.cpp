@@ -268,13 +268,6 @@ TEST_CASE("what a kind cannot do is refused with the key and the remedy") {
   }
 }
 
-TEST_CASE("options for replicas of another kind are let be") {
-  auto plan = example("Job", 1);
-  plan.options.replicas["Launcher"].priority_class = "high";
-  CHECK(refusal(plan).empty());
-  CHECK(to_text(rendered(plan)).find("high") == std::string::npos);
-}
-
 TEST_CASE("with parameter servers only the chief ends by itself") {
   for (const auto& replica : find("TF").replicas(example("TF", 2))) CHECK(replica.serves == (replica.type != "Chief"));
 }
