@@ -174,10 +174,12 @@ TEST_CASE("a claim that is not there has the mode that it is made with, if it is
 
 TEST_CASE("a gateway's 404 says nothing about a claim: it is read again, and what cannot be read is told") {
   const bool passes = GENERATE(true, false);
+  auto there = claim({"ReadWriteOnce"});
+  there["metadata"]["name"] = "data";
   kube::test::Harness h;
   int asked = 0;
   h.server.serve([&](const auto&) {
-    if (++asked > 3 && passes) return kube::test::Reply::text(to_text(claim({"ReadWriteOnce"})));
+    if (++asked > 3 && passes) return kube::test::Reply::text(to_text(there));
     return asked % 2 == 0 ? kube::test::gateways_404() : kube::test::no_such_path();
   });
   std::optional<std::map<std::string, ClaimAccess>> found;
