@@ -29,6 +29,8 @@ void show(const cluster::Finding& finding) {
   static_cast<void>(print(fmt::format("{:<6} {}\n", severity, printable(concealed(finding.text)))));
 }
 
+void doubt(const std::string& text) { show({cluster::Finding::Severity::warning, text}); }
+
 // Starts something and runs the loop until the result is there.
 template <typename T>
 Result<T> await(Connection& connection, const std::function<void(std::function<void(Result<T>)>)>& begin) {
@@ -58,7 +60,7 @@ Result<Json> configuration_of(Connection& connection, const std::string& name) {
   constexpr Duration patience{30'000};
   kube::PendingCall call;
   return await<Json>(connection, [&](const auto& done) {
-    call = connection.client.get({"v1", "secrets", connection.name_space, name, ""}, {}, {patience}, [done](kube::Answer answer) {
+    call = connection.client.get({"v1", "secrets", connection.name_space, name, ""}, {}, {patience, true, false, true}, [done](kube::Answer answer) {
       if (answer) return done(std::move(*answer));
       if (answer.error().status == 403) return done(Json());
       done(in_context("cluster_configuration_secret", std::move(answer.error().error)));
@@ -73,8 +75,7 @@ Result<std::optional<plan::JobFolder>> kubeflow_store_for(const plan::Plan& plan
   if (!known || !(plan.as_train_model_job || plan::lacks_folder(plan, *known))) return std::optional<plan::JobFolder>();
   std::optional<cluster::KubeflowStore> store;
   return await<std::optional<plan::JobFolder>>(connection, [&](auto done) {
-    const auto say = [](const std::string& line) { show({cluster::Finding::Severity::warning, line}); };
-    cluster::KubeflowStore::Context context{connection.client, connection.transport, connection.name_space, say};
+    cluster::KubeflowStore::Context context{connection.client, connection.transport, connection.name_space, doubt};
     if (plan.as_train_model_job && !secret.is_null())
       context.complete = [&secret](const plan::JobFolder& found) -> Result<plan::JobFolder> {
         ASSIGN(const auto completed, in_context("cluster_configuration_secret", cluster::job_store(secret, found)));
@@ -87,10 +88,9 @@ Result<std::optional<plan::JobFolder>> kubeflow_store_for(const plan::Plan& plan
 // As a run does before it creates the job.
 Result<void> place_pods(plan::Plan& plan, const cluster::Facts& facts, const std::string& made_mode, Connection& connection) {
   using Access = std::map<std::string, cluster::ClaimAccess>;
-  const auto say = [](const std::string& line) { show({cluster::Finding::Severity::warning, line}); };
   std::optional<cluster::ClaimLook> look;
   ASSIGN(const auto access, await<Access>(connection, [&](auto done) {
-           look.emplace(cluster::ClaimLook::Context{connection.client, connection.name_space, made_mode, say}, cluster::mounted_claims(plan),
+           look.emplace(cluster::ClaimLook::Context{connection.client, connection.name_space, made_mode, doubt}, cluster::mounted_claims(plan),
                         std::move(done));
          }));
   ASSIGN(auto nodes, cluster::nodes_for(plan, facts, access));
@@ -125,8 +125,8 @@ Result<int> check(const StepCommand& command) {
   cluster::DataContext data{cluster::has_addresses(inputs.request), inputs.request.cluster_configuration_secret};
   for (auto& [name, value] : process::own_environment()) data.environment.emplace(name, value);
   if (data.has_addresses) {
-    ASSIGN(facts.stores,
-           await<std::string>(connection, [&](auto done) { cluster::find_stores(connection.client, connection.name_space, std::move(done)); }));
+    ASSIGN(facts.stores, await<std::string>(
+                             connection, [&](auto done) { cluster::find_stores(connection.client, connection.name_space, doubt, std::move(done)); }));
   }
   if (!data.configuration_secret.empty()) {
     ASSIGN(secret, configuration_of(connection, data.configuration_secret));

@@ -65,6 +65,7 @@ void ClusterBackend::prepare(Sink sink) {
   m_submission = std::make_unique<Submission>(
       m_client, m_plan, m_facts, m_name_space, m_attempt,
       Submission::Sink{[this](const std::string& line) { tell(line); }, [this](Result<Submitted> result) { submitted(std::move(result)); }}, m_order);
+  if (m_no_create) m_submission->only_follow(*m_no_create);
   if (m_make_none) m_submission->hold();
 }
 

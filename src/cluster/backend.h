@@ -39,6 +39,8 @@ class ClusterBackend : public run::Backend {
 
   // Before prepare(): objects that are to be created with the job and owned by it.
   void bring(std::vector<OwnedObject> objects) { m_wanted = std::move(objects); }
+  // Before prepare(): no job is created (Submission::only_follow).
+  void only_follow(Error why) { m_no_create = std::move(why); }
   // Before prepare(): replaces the times of `facts` if the job is in another cluster than its step. Must outlive this object.
   void ordered_by(AttemptOrder& order) { m_order = &order; }
   // Before prepare(): no job is created or followed; one that an earlier attempt has created is only looked for if it is to be removed or kept.
@@ -188,6 +190,7 @@ class ClusterBackend : public run::Backend {
   Sink m_sink;
   std::optional<Submitted> m_existing;
   bool m_looks_on = false;
+  std::optional<Error> m_no_create;
   std::unique_ptr<Submission> m_submission;
   std::vector<OwnedObject> m_wanted;
   std::unique_ptr<OwnedObjects> m_owned_objects;

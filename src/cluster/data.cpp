@@ -25,9 +25,13 @@ Result<plan::StoreAccess> access_to(const plan::StepPath& path, const std::strin
                            provider.keys.secret,           provider.keys.access_key_key, provider.keys.secret_key_key};
 }
 
-Result<void> add(plan::DataFacts& data, const std::optional<plan::StepPath>& path, const std::string& providers) {
+Result<void> add(plan::DataFacts& data, const std::optional<plan::StepPath>& path, const Facts& facts) {
   if (!path || !objectstore::is_address(path->uri)) return {};
-  ASSIGN(data.stores[path->uri], in_context(path->name, access_to(*path, providers)));
+  if (const auto known = facts.known_stores.find(path->uri); known != facts.known_stores.end()) {
+    data.stores[path->uri] = known->second;
+    return {};
+  }
+  ASSIGN(data.stores[path->uri], in_context(path->name, access_to(*path, facts.stores)));
   return {};
 }
 
@@ -56,11 +60,11 @@ Result<plan::DataFacts> data_facts(const plan::Plan& plan, const Facts& facts) {
   plan::DataFacts data{.mounts = facts.mounts, .real_paths = {}, .stores = {}, .agent_image = facts.image, .folder = facts.folder};
   for (auto& mount : data.mounts) mount.mount_path = real_path(mount.mount_path);
   for (const auto& input : plan.binding.inputs) {
-    TRY(add(data, input.path, facts.stores));
+    TRY(add(data, input.path, facts));
     add_real_path(data, input.path);
   }
   for (const auto& output : plan.binding.outputs) {
-    TRY(add(data, output.path, facts.stores));
+    TRY(add(data, output.path, facts));
     add_real_path(data, output.path);
   }
   return data;
@@ -113,19 +117,20 @@ bool has_addresses(const plan::Request& request) {
   return has(request.inputs) || has(request.outputs) || among_parameters;
 }
 
-void find_launcher_config(kube::Client& client, const std::string& name_space, std::function<void(Result<LauncherConfig>)> done) {
-  auto call = client.get({"v1", "configmaps", name_space, std::string(launcher_config), ""}, {}, {patience, false},
-                         [done = std::move(done)](kube::Answer answer) {
-                           if (answer)
-                             return done(LauncherConfig{text(at(&*answer, "data"), "providers"), text(at(&*answer, "data"), "defaultPipelineRoot")});
-                           if (answer.error().status == 403 || answer.error().status == 404) return done(LauncherConfig{});
-                           done(std::move(answer.error().error));
-                         });
+void find_launcher_config(kube::Client& client, const std::string& name_space, const Say& say, std::function<void(Result<LauncherConfig>)> done) {
+  const auto read = [say, name_space, done = std::move(done)](kube::Answer answer) {
+    if (answer) return done(LauncherConfig{text(at(&*answer, "data"), "providers"), text(at(&*answer, "data"), "defaultPipelineRoot")});
+    auto& problem = answer.error();
+    if (problem.status != 403 && !kube::tells_absent(problem, launcher_config)) return done(std::move(problem.error));
+    say(fmt::format("Kubeflow Pipelines' defaults for object stores apply in namespace {}: {}", name_space, problem.error.message));
+    done(LauncherConfig{});
+  };
+  auto call = client.get({"v1", "configmaps", name_space, std::string(launcher_config), ""}, {}, {patience, true, false, true}, read);
   call.detach();
 }
 
-void find_stores(kube::Client& client, const std::string& name_space, std::function<void(Result<std::string>)> done) {
-  find_launcher_config(client, name_space, [done = std::move(done)](Result<LauncherConfig> config) {
+void find_stores(kube::Client& client, const std::string& name_space, const Say& say, std::function<void(Result<std::string>)> done) {
+  find_launcher_config(client, name_space, say, [done = std::move(done)](Result<LauncherConfig> config) {
     if (!config) return done(std::move(config.error()));
     done(std::move(config->providers));
   });

@@ -32,15 +32,16 @@ bool has_addresses(const plan::Request& request);
 // The ConfigMap in which KFP configures the object stores of a namespace.
 inline constexpr std::string_view launcher_config = "kfp-launcher";
 
-// The ConfigMap kfp-launcher of the namespace, as far as it configures object stores ("": not set). A missing or unreadable one is not an error:
-// KFP's defaults apply. Errors: unavailable.
+// The ConfigMap kfp-launcher of the namespace, as far as it configures object stores ("": not set). If the API server says that there is none, or for
+// some seconds that it may not be read, KFP's defaults apply, which `say` is told. Errors: unavailable; what a gateway says for some seconds.
 struct LauncherConfig {
   std::string providers;
   std::string root;  // "defaultPipelineRoot": where artifacts of the namespace go
 };
-void find_launcher_config(kube::Client& client, const std::string& name_space, std::function<void(Result<LauncherConfig>)> done);
+using Say = std::function<void(const std::string& line)>;
+void find_launcher_config(kube::Client& client, const std::string& name_space, const Say& say, std::function<void(Result<LauncherConfig>)> done);
 // Only its "providers".
-void find_stores(kube::Client& client, const std::string& name_space, std::function<void(Result<std::string>)> done);
+void find_stores(kube::Client& client, const std::string& name_space, const Say& say, std::function<void(Result<std::string>)> done);
 
 // Outputs that pods put on claims which the step has mounted, by name: their paths in the step.
 std::map<std::string, std::string> on_claims(const plan::Plan& plan);

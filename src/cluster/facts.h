@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,16 +48,17 @@ struct Facts {
   std::string pipeline_run;  // label pipeline/runid; empty outside KFP
   std::string image;         // of our own container: it has this program
   std::vector<plan::ClaimMount> mounts;
-  std::optional<plan::JobFolder> folder;  // for data without an address of their own
-  std::string stores;                     // KFP's configuration of object stores (cluster/data.h)
-  Retry retry = Retry::none;              // by the retry strategy of the pod, with attempts left …
-  std::optional<Time> retried_until;      // … until then, if this is set
-  Duration retry_pause{0};                // the pause before the next attempt
-  Duration grace{30'000};                 // of our pod, between SIGTERM and SIGKILL
-  std::optional<Time> written;            // when our pod was created or scheduled: the cluster's clock is later now
-  std::optional<Time> began;              // when our pod was created, if by a Workflow: later for each attempt than for those before
-  bool launcher = false;                  // we run below KFP's launcher, which dies of the SIGTERM and takes us with it within a second
-  std::vector<std::string> notices;       // what could not be found out, and the consequence
+  std::optional<plan::JobFolder> folder;                  // for data without an address of their own
+  std::string stores;                                     // KFP's configuration of object stores (cluster/data.h)
+  std::map<std::string, plan::StoreAccess> known_stores;  // by address: takes precedence over it
+  Retry retry = Retry::none;                              // by the retry strategy of the pod, with attempts left …
+  std::optional<Time> retried_until;                      // … until then, if this is set
+  Duration retry_pause{0};                                // the pause before the next attempt
+  Duration grace{30'000};                                 // of our pod, between SIGTERM and SIGKILL
+  std::optional<Time> written;                            // when our pod was created or scheduled: the cluster's clock is later now
+  std::optional<Time> began;                              // when our pod was created, if by a Workflow: later for each attempt than for those before
+  bool launcher = false;             // we run below KFP's launcher, which dies of the SIGTERM and takes us with it within a second
+  std::vector<std::string> notices;  // what could not be found out, and the consequence
 };
 
 // From the pod as the API server returns it, and from `template_file` (OwnPod) what is too large to be in it. Any JSON is allowed.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/job_data.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <optional>
 
 #include "cluster/objects.h"
 #include "cluster/ownership.h"
+#include "job_types/agent.h"
 #include "plan/task.h"
 
 namespace trainstep::cluster {
@@ -22,6 +24,27 @@ std::optional<plan::Task> task_in(const Json& part) {
     for (const auto& inner : part)
       if (auto task = task_in(inner)) return task;
   return std::nullopt;
+}
+
+// The volume of that name.
+const Json* volume_in(const Json& part, const std::string& name) {
+  if (part.is_object() && part.contains("secret") && text(&part, "name") == name) return &part;
+  if (part.is_structured())
+    for (const auto& inner : part)
+      if (const auto* volume = volume_in(inner, name)) return volume;
+  return nullptr;
+}
+
+// A store of the task, and the Secret with its credentials, as the pods mount it (job_types/agent.cpp).
+plan::StoreAccess access_in(const Json& job, const plan::Task& task, std::size_t index) {
+  const auto& store = task.stores[index];
+  plan::StoreAccess access{store.endpoint, store.region, store.path_style, {}, {}, {}};
+  const auto* volume = store.access_key_file.empty() ? nullptr : volume_in(job, job_types::keys_volume(index));
+  const auto* secret = volume == nullptr ? nullptr : at(volume, "secret");
+  access.secret = text(secret, "secretName");
+  if (const auto* items = at(secret, "items"); items != nullptr && items->is_array())
+    for (const auto& item : *items) (text(&item, "path") == "access_key" ? access.access_key_key : access.secret_key_key) = text(&item, "key");
+  return access;
 }
 
 // Then each pod has its own checkpoints, next to those of the first one.
@@ -64,6 +87,22 @@ bool has_data_elsewhere(const Json& job, const plan::Plan& plan) {
   };
   return elsewhere(data.task.record, task->record) || elsewhere(data.task.checkpoints.to, task->checkpoints.to) ||
          std::ranges::any_of(data.task.inputs, input_elsewhere) || std::ranges::any_of(data.task.outputs, output_elsewhere);
+}
+
+EarlierRoute route_of(const Json& job) {
+  EarlierRoute route;
+  const auto task = task_in(job);
+  if (!task) return route;
+  const auto end = fmt::format("/{}/finished.json", task->job);
+  const auto& record = task->record.uri;
+  // Next to an output, if nothing goes through a folder (plan/data.cpp).
+  if (record.ends_with(end) && !record.ends_with("/.trainstep" + end))
+    route.folder = {record.substr(0, record.size() - end.size()), access_in(job, *task, task->record.store)};
+  for (const auto& input : task->inputs)
+    if (input.from.in_store()) route.stores.emplace(input.from.uri, access_in(job, *task, input.from.store));
+  for (const auto& output : task->outputs)
+    if (output.to.in_store()) route.stores.emplace(output.to.uri, access_in(job, *task, output.to.store));
+  return route;
 }
 
 }  // namespace trainstep::cluster

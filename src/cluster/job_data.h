@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,5 +19,12 @@ std::vector<std::string> data_left_of(const Json& job);
 
 // Whether data that the plan routes through the job's prefix go through another folder, bucket or store in this job.
 bool has_data_elsewhere(const Json& job, const plan::Plan& plan);
+
+// How an earlier attempt has routed the data of this job, for one that cannot read any more what says so.
+struct EarlierRoute {
+  std::optional<plan::JobFolder> folder;            // nullopt: none of them go through one
+  std::map<std::string, plan::StoreAccess> stores;  // by the address of an input or output
+};
+EarlierRoute route_of(const Json& job);
 
 }  // namespace trainstep::cluster

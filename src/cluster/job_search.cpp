@@ -7,6 +7,11 @@
 #include "cluster/ownership.h"
 
 namespace trainstep::cluster {
+namespace {
+
+constexpr int most_odd_answers = 5;  // some ten seconds
+
+}  // namespace
 
 JobSearch::JobSearch(kube::Client& client, const plan::Plan& plan, std::string name_space, std::optional<job_types::Resource> served,
                      std::function<void(Answer)> done, kube::Retry retry)
@@ -33,7 +38,15 @@ void JobSearch::look(std::size_t candidate) {
       const bool ours = text(at(metadata_of(*answer), "labels"), run_label) == m_run;
       return done(ours ? std::optional(Found{resource, std::move(*answer)}) : std::nullopt);
     }
-    const bool absent = kube::tells_absent(answer.error(), m_job) || (!m_served && kube::tells_not_served(answer.error()));
+    const auto& problem = answer.error();
+    const bool not_served = !m_served && kube::tells_not_served(problem);
+    const bool odd = !not_served && kube::is_odd(problem, m_job);
+    if (odd && m_retry.at_most != Duration(0) && ++m_odd_answers <= most_odd_answers) {
+      m_done = done;
+      m_timer = m_client.loop().timer(m_client.pause(m_odd_answers), [this, candidate] { look(candidate); });
+      return;
+    }
+    const bool absent = kube::tells_absent(problem, m_job) || not_served;
     if (!absent) return done(tl::unexpected(std::move(answer.error())));
     if (candidate + 1 == m_candidates.size()) return done(std::nullopt);
     m_done = done;

@@ -22,8 +22,8 @@ class JobSearch {
   };
   // nullopt: no resource of the job type has an object of that name, or it belongs to somebody else.
   using Answer = tl::expected<std::optional<Found>, kube::ApiError>;
-  // Looks once, except for `retry`; calls `done` once, from the loop. `client` must outlive it. `served`: the resource that is known to be served;
-  // otherwise all candidates of the job type.
+  // Looks once, except for `retry`, with which odd answers are asked again for some seconds, too; calls `done` once, from the loop. `client` must
+  // outlive it. `served`: the resource that is known to be served; otherwise all candidates of the job type.
   JobSearch(kube::Client& client, const plan::Plan& plan, std::string name_space, std::optional<job_types::Resource> served,
             std::function<void(Answer)> done, kube::Retry retry = {Duration(0)});
   JobSearch(const JobSearch&) = delete;
@@ -39,6 +39,8 @@ class JobSearch {
   std::function<void(Answer)> m_done;
   kube::Retry m_retry;
   kube::PendingCall m_call;
+  Timer m_timer;
+  int m_odd_answers = 0;
 };
 
 }  // namespace trainstep::cluster

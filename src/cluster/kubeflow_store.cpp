@@ -18,7 +18,7 @@ constexpr Duration longest_answer{5'000};
 
 KubeflowStore::KubeflowStore(Context context, Done done)
     : m_context(std::move(context)), m_done(std::move(done)), m_until(m_context.home.loop().now() + patience) {
-  find_launcher_config(m_context.home, m_context.name_space, [this, alive = m_alive](Result<LauncherConfig> config) {
+  find_launcher_config(m_context.home, m_context.name_space, m_context.say, [this, alive = m_alive](Result<LauncherConfig> config) {
     if (!*alive) return;
     auto taken = config ? take(*config) : Result<void>(std::move(config.error()));
     if (!taken) return std::exchange(m_done, nullptr)(std::move(taken.error()));

@@ -35,6 +35,9 @@ class KubeflowStore {
   KubeflowStore& operator=(const KubeflowStore&) = delete;
   ~KubeflowStore();
 
+  // No configuration names the server: what was found is the one that answered.
+  [[nodiscard]] bool was_searched() const { return !m_configured; }
+
  private:
   Result<void> take(const LauncherConfig& config);
   void ask(std::size_t which);

@@ -14,6 +14,7 @@ namespace trainstep::cluster {
 namespace {
 
 constexpr Duration patience{300'000};
+constexpr kube::Retry doubting{patience, false, false, true};
 constexpr Duration look_again{1'000};
 
 }  // namespace
@@ -53,7 +54,7 @@ void OwnedObjects::next() {
 }
 
 void OwnedObjects::look() {
-  m_call = m_client.get(path(true), {}, {patience, false}, [this](kube::Answer answer) {
+  m_call = m_client.get(path(true), {}, doubting, [this](kube::Answer answer) {
     if (!answer && answer.error().status == 404) return create();
     // Without the permission to read it, it cannot be created either: the pods will tell whether it exists.
     if (!answer && answer.error().status != 403) return finish(std::move(answer.error().error));
@@ -111,7 +112,7 @@ void OwnedObjects::create() {
   auto object = m_owned_objects[m_at].object;
   object["metadata"]["ownerReferences"] = owners_for(m_job);
   if (m_owned_objects[m_at].may_be_there) object["metadata"]["labels"] = claim_labels(run());
-  m_call = m_client.create(path(false), object, false, {patience, false}, [this](kube::Answer answer) {
+  m_call = m_client.create(path(false), object, false, doubting, [this](kube::Answer answer) {
     if (!answer && answer.error().reason == "AlreadyExists") {
       if (!m_gone_by.is_set()) m_gone_by.set(patience);
       return m_gone_by.passed() ? finish(std::move(answer.error().error)) : look();

@@ -21,11 +21,13 @@ ReportUpload::ReportUpload(Context context, std::string uri, std::string page, D
     : m_context(std::move(context)), m_uri(std::move(uri)), m_page(std::move(page)), m_done(std::move(done)) {
   auto& loop = m_context.home.loop();
   m_timer = loop.timer(longest, [this] { finish(Error{ErrorKind::unavailable, fmt::format("no answer within {}", trainstep::describe(longest))}); });
-  find_stores(m_context.home, m_context.name_space, [this, alive = m_alive](Result<std::string> providers) {
-    if (!*alive || !m_done) return;
-    if (!providers) return finish(std::move(providers.error()));
-    find_keys(*providers);
-  });
+  find_stores(
+      m_context.home, m_context.name_space, [](const auto&) {},
+      [this, alive = m_alive](Result<std::string> providers) {
+        if (!*alive || !m_done) return;
+        if (!providers) return finish(std::move(providers.error()));
+        find_keys(*providers);
+      });
 }
 
 ReportUpload::~ReportUpload() { *m_alive = false; }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cluster/data.h"
 #include "cluster/objects.h"
 #include "data/digest.h"
 
@@ -15,12 +16,37 @@ namespace {
 constexpr Duration patience{60'000};
 
 Result<std::string> decoded(const Json& secret, const std::string& key) {
-  auto text = decode_base64(cluster::text(at(&secret, "data"), key));
-  if (!text || text->empty()) return input_error(fmt::format("Secret {}: no key {}", cluster::text(metadata_of(secret), "name"), key));
-  return std::string(trim(*text));
+  const auto* data = at(&secret, "data");
+  const auto text = decode_base64(cluster::text(data, key));
+  if (text && !trim(*text).empty()) return std::string(trim(*text));
+  const auto name = cluster::text(metadata_of(secret), "name");
+  if (at(data, key) == nullptr) return input_error(fmt::format("Secret {}: no key {}", name, key));
+  return input_error(fmt::format("Secret {}: the value of {} is {}", name, key, text ? "empty" : "not valid base64"));
 }
 
 }  // namespace
+
+Error about_secret(const kube::ApiError& problem, const std::string& name_space, const std::string& name) {
+  auto error = problem.error;
+  if (kube::tells_absent(problem, name))
+    error.message += fmt::format(" in namespace {}; create the Secret there", name_space);
+  else if (problem.status == 403)
+    error.message += fmt::format("; the step needs this permission in namespace {}: \"trainstep check\" prints a Role", name_space);
+  return error;
+}
+
+Result<objectstore::Credentials> keys_from(const kube::Answer& answer, const std::string& name_space, const objectstore::CredentialsRef& at) {
+  constexpr auto what = "credentials of the object store";
+  if (!answer) {
+    auto error = about_secret(answer.error(), name_space, at.secret);
+    if (kube::tells_absent(answer.error(), at.secret) && at.access_key_key != "minio-accesskey")
+      error.message += fmt::format(", or name another one in the ConfigMap {}", launcher_config);
+    return in_context(what, std::move(error));
+  }
+  auto keys = keys_in(*answer, at);
+  if (!keys) return in_context(what, Error{ErrorKind::input, fmt::format("{}; correct it in namespace {}", keys.error().message, name_space)});
+  return keys;
+}
 
 Result<objectstore::Credentials> keys_in(const Json& secret, const objectstore::CredentialsRef& at) {
   objectstore::Credentials keys;

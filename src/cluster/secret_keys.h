@@ -14,6 +14,10 @@ namespace trainstep::cluster {
 
 // The credentials in a Secret, as returned by the API server. Errors: input.
 Result<objectstore::Credentials> keys_in(const Json& secret, const objectstore::CredentialsRef& at);
+// The answer to a GET of that Secret: names its namespace and what to do. Errors: as above, and those of the answer.
+Result<objectstore::Credentials> keys_from(const kube::Answer& answer, const std::string& name_space, const objectstore::CredentialsRef& at);
+// An error of a GET of a Secret in the step's namespace.
+Error about_secret(const kube::ApiError& problem, const std::string& name_space, const std::string& name);
 
 // If the store refuses them, reads the Secret again and uses its contents from then on. If that fails, the old ones are kept, and the store's refusal
 // is reported. An API server that does not respond is an error (unavailable).

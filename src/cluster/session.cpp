@@ -12,13 +12,16 @@
 #include "cluster/job_search.h"
 #include "cluster/remote.h"
 #include "cluster/rules.h"
+#include "cluster/secret_keys.h"
 #include "cluster/secret_token.h"
 
 namespace trainstep::cluster {
 namespace {
 
 // How long an API server that does not respond before there is a job is waited for.
-constexpr Duration patience{300'000};
+constexpr kube::Retry secret_patience{Duration(300'000), true, false, true};
+// … and how long what is needed before there is a job may take until one of an earlier attempt is looked for without it.
+constexpr Duration slow{10'000};
 // The most that KFP's launcher leaves (docs/design/kfp.md, Signals).
 constexpr Duration launchers_grace{1'000};
 // How often and how long a step's report on the end of its job is waited for.
@@ -85,26 +88,43 @@ void Session::know(Result<Facts> facts) {
   if (m_early) limit_early_stop();  // the grace of our own pod
   m_workflow_monitor =
       std::make_unique<WorkflowMonitor>(m_home, m_facts, [this](const std::string& what) { seen_cancel(what); }, [this] { missed_pod(); });
-  if (m_options.wants_stores) return look_for_stores();
-  configure();
+  m_job_facts = m_facts.name_space == m_job_name_space ? m_facts : facts_for_job_elsewhere(m_facts);
+  m_slow = m_loop.timer(m_early ? Duration(0) : slow, [this] { look_without({}); });
+  read_again();
+}
+
+// From the start.
+void Session::read_again() {
+  m_configured = m_options.configuration_secret.empty();
+  m_kubeflow_store.reset();
+  m_lacking.reset();
+  m_failed.reset();
+  m_options.wants_stores ? look_for_stores() : configure();
 }
 
 void Session::look_for_stores() {
-  find_stores(m_home, m_options.name_space, [this, alive = m_alive](Result<std::string> stores) {
-    if (!*alive || m_over) return;
-    if (!stores) return finish_early(result::from_error(stores.error()));
-    m_facts.stores = std::move(*stores);
+  m_reading = "the ConfigMap kfp-launcher";
+  const auto tell = [this, alive = m_alive](const std::string& line) {
+    if (*alive) say(line);
+  };
+  find_stores(m_home, m_options.name_space, tell, [this, alive = m_alive](Result<std::string> stores) {
+    if (!*alive || m_over || m_plan) return;
+    if (stores)
+      m_facts.stores = m_job_facts.stores = std::move(*stores);
+    else
+      m_lacking = std::move(stores.error());
     configure();
   });
 }
 
 void Session::configure() {
-  m_job_facts = m_facts.name_space == m_job_name_space ? m_facts : facts_for_job_elsewhere(m_facts);
   if (m_options.configuration_secret.empty()) return plan_and_run();
-  m_call = m_home.get(configuration_secret(), {}, {patience, false}, [this](kube::Answer answer) {
-    if (m_over) return;
-    auto connected = answer ? connect(*answer) : Result<void>(std::move(answer.error().error));
-    if (!connected) return finish_early(result::from_error(in_context("cluster_configuration_secret", std::move(connected.error()))));
+  m_reading = "cluster_configuration_secret";
+  m_call = m_home.get(configuration_secret(), {}, secret_patience, [this](kube::Answer answer) {
+    if (m_over || m_plan) return;
+    m_configured = answer.has_value();
+    auto connected = answer ? connect(*answer) : about_secret(answer.error(), m_options.name_space, m_options.configuration_secret);
+    if (!connected) return look_without(in_context("cluster_configuration_secret", std::move(connected.error())));
     m_configuration = std::move(*answer);
     if (m_remote && m_job_store && !m_job_store->keys) return find_remote_keys();
     plan_and_run();
@@ -115,10 +135,11 @@ void Session::configure() {
 void Session::find_remote_keys() {
   const auto& store = m_job_store->folder.store;
   const objectstore::CredentialsRef at{store.secret, store.access_key_key, store.secret_key_key};
-  m_call = m_home.get({"v1", "secrets", m_options.name_space, at.secret, ""}, {}, {patience, false}, [this, at](kube::Answer answer) {
-    if (m_over) return;
-    auto keys = answer ? keys_in(*answer, at) : Result<objectstore::Credentials>(std::move(answer.error().error));
-    if (!keys) return finish_early(result::from_error(in_context("credentials of the object store", std::move(keys.error()))));
+  m_reading = "the Secret " + at.secret;
+  m_call = m_home.get({"v1", "secrets", m_options.name_space, at.secret, ""}, {}, secret_patience, [this, at](const kube::Answer& answer) {
+    if (m_over || m_plan) return;
+    auto keys = keys_from(answer, m_options.name_space, at);
+    if (!keys) return look_without(keys.error());
     m_job_store->keys = std::move(*keys);
     plan_and_run();
   });
@@ -127,11 +148,15 @@ void Session::find_remote_keys() {
 kube::Path Session::configuration_secret() const { return {"v1", "secrets", m_options.name_space, m_options.configuration_secret, ""}; }
 
 Result<void> Session::connect(const Json& secret) {
-  ASSIGN(auto configuration, read_configuration(secret, m_options.as_train_model_job));
-  m_job_store = std::move(configuration.store);
-  m_access_mode = std::move(configuration.access_mode);
-  if (m_job_store) m_job_facts.folder = m_job_store->folder;
-  if (!configuration.other_cluster) return {};
+  m_elsewhere = names_a_cluster(secret);
+  auto configuration = read_configuration(secret, m_options.as_train_model_job);
+  if (configuration) {
+    m_job_store = std::move(configuration->store);
+    m_access_mode = std::move(configuration->access_mode);
+    if (m_job_store) m_job_facts.folder = m_job_store->folder;
+  }
+  const auto read = configuration ? Result<void>() : Result<void>(std::move(configuration.error()));
+  if (!m_elsewhere) return read;
   ASSIGN(auto credentials, remote_credentials(secret));
   credentials.token = std::make_unique<SecretToken>(m_home, configuration_secret(), credentials, [this](const std::string& line) { say(line); });
   // Nothing of our own cluster is known there.
@@ -141,7 +166,7 @@ Result<void> Session::connect(const Json& secret) {
   m_options.where = credentials.description;
   m_remote = std::make_unique<kube::Client>(m_loop, m_transport, std::make_shared<kube::Credentials>(std::move(credentials)), m_options.seed + 1);
   if (m_early) m_remote->hurry();
-  return {};
+  return read;
 }
 
 Result<void> Session::route(plan::Plan& plan) {
@@ -160,9 +185,14 @@ Result<void> Session::route(plan::Plan& plan) {
 void Session::plan_and_run() {
   auto plan = m_options.make_plan(m_facts, m_job_name_space);
   if (!plan) return finish_early(result::from_error(plan.error()));
+  m_configured = true;
+  if (m_lacking) return look_without(m_lacking);
   if (lacks_store(*plan)) return find_kubeflow_store();
   if (!m_options.existing)
-    if (auto routed = route(*plan); !routed) return finish_early(result::from_error(routed.error()));
+    if (auto routed = route(*plan); !routed) {
+      if (m_early || (m_kubeflow_store && !m_job_facts.folder)) return look_without(routed.error());
+      return finish_early(result::from_error(routed.error()));
+    }
   look_at_claims(std::move(*plan));
 }
 
@@ -187,12 +217,14 @@ void Session::look_at_claims(plan::Plan plan) {
 }
 
 void Session::follow_plan(plan::Plan plan) {
+  m_slow.cancel();
   m_plan = std::make_unique<plan::Plan>(std::move(plan));
   say(fmt::format("version {} · {} on Kubernetes ({}) · run {}", TRAINSTEP_VERSION, m_plan->job_type, m_options.where, m_plan->run_id));
   if (m_plan->data.has_agent()) make_data();
   if (m_data && !m_early)
     if (auto claimed = m_data->claim_outputs(); !claimed) return finish_early(result::from_error(claimed.error()));
-  if (m_early || !m_data) return begin_to_follow();
+  if (m_without && !m_early) say(outputs_wait(*m_without));
+  if (m_early || m_without || !m_data) return begin_to_follow();
   if (!m_plan->data.uploads.empty()) return bring_inputs();
   if (!m_plan->data.downloads.empty()) return read_credentials();
   begin_to_follow();
@@ -208,11 +240,12 @@ bool Session::lacks_store(const plan::Plan& plan) const {
 
 // Settings of the Secret take precedence.
 void Session::find_kubeflow_store() {
+  m_reading = "the object store of Kubeflow Pipelines";
   const auto done = [this](Result<std::optional<plan::JobFolder>> folder) {
-    if (m_over) return;
-    if (!folder) return finish_early(result::from_error(folder.error()));
+    if (m_over || m_plan) return;
+    if (!folder) return look_without(folder.error());
     m_job_facts.folder = std::move(*folder);
-    plan_and_run();
+    m_job_facts.folder && m_kubeflow_store->was_searched() ? prefer_earlier_store() : plan_and_run();
   };
   KubeflowStore::Context context{m_home, m_transport, m_options.name_space, [this](const auto& line) { say(line); }, {}};
   if (!m_configuration.is_null() && m_options.as_train_model_job)
@@ -230,18 +263,23 @@ std::unique_ptr<StepData> Session::data_of_job() {
       m_home, m_transport, m_options.name_space, m_options.environment, {}, m_options.seed + 2, [this](const std::string& line) { say(line); }};
   context.job_attempt = [this] { return m_backend ? m_backend->made_by() : attempt(); };
   context.replaced = [this](auto done) { m_order->ask_replaced(std::move(done)); };
-  if (m_job_store && m_job_store->keys) {
+  if (m_remote) {
+    context.copy = m_plan->job_name + "-keys";
+    context.keys_at = {m_options.configuration_secret, "minio-accesskey", "minio-secretkey"};
+  }
+  if (m_job_store) {
     const auto& found = m_job_store->folder.store;
-    context.keys[m_job_facts.folder->store.secret] = *m_job_store->keys;
     context.keys_at = {found.secret, found.access_key_key, found.secret_key_key};
+    if (m_job_store->keys && m_job_facts.folder) context.keys[m_job_facts.folder->store.secret] = *m_job_store->keys;
   }
   return std::make_unique<StepData>(*m_plan, std::move(context));
 }
 
 std::vector<OwnedObject> Session::owned_objects() const {
   std::vector<OwnedObject> objects;
-  if (!m_plan->pvc_name.empty()) objects.push_back(claim(m_plan->pvc_name, m_plan->pvc_size, m_access_mode));
-  if (m_remote && m_job_store)
+  if (!m_plan->pvc_name.empty() && (m_options.configuration_secret.empty() || !m_configuration.is_null()))
+    objects.push_back(claim(m_plan->pvc_name, m_plan->pvc_size, m_access_mode));
+  if (m_remote && m_job_store && m_job_store->keys)
     objects.push_back(
         secret(m_plan->job_name + "-keys", {{"minio-accesskey", m_job_store->keys->access_key}, {"minio-secretkey", m_job_store->keys->secret_key}}));
   return objects;
@@ -268,6 +306,7 @@ void Session::run() {
     m_backend->only_end();
   else
     m_backend->bring(owned_objects());
+  if (m_without) m_backend->only_follow(*m_without);
   if (m_signalled) m_backend->make_none();
   job_rules.at_shell = m_options.pod.name.empty();
   m_runner =
@@ -551,6 +590,8 @@ void Session::stop_early(int signal, std::optional<WorkflowMonitor::Eviction> ev
     m_loop.post([this, alive = m_alive] {
       if (*alive) m_claim_look->leave();
     });
+  else
+    m_slow = m_loop.timer(Duration(0), [this] { look_without({}); });
   if (m_preparing)
     m_loop.post([this, alive = m_alive] {
       if (*alive && std::exchange(m_preparing, false)) wind_down();

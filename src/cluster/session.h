@@ -15,6 +15,7 @@
 #include "cluster/facts.h"
 #include "cluster/job_search.h"
 #include "cluster/kubeflow_store.h"
+#include "cluster/ownership.h"
 #include "cluster/remote.h"
 #include "cluster/report_upload.h"
 #include "cluster/step_data.h"
@@ -80,10 +81,19 @@ class Session {
   [[nodiscard]] bool lacks_store(const plan::Plan& plan) const;
   void find_kubeflow_store();
   void plan_and_run();
-  void look_for_earlier(std::function<void(Result<bool> goes_on)> done);
+  void read_again();
+  void prefer_earlier_store();
+  void look_without(std::optional<Error> why);
+  void looked_without(const JobSearch::Answer& found, Time began);
+  void found_without(const Json& job);
+  void follow_without(plan::Plan plan, Error why);
+  void look_for_earlier(std::function<void(Result<std::optional<Existing>> existing)> done);
+  void judge_earlier(const Json& job, const plan::Plan& plan, std::function<void(Existing)> done);
+  [[nodiscard]] std::string outputs_wait(const Error& why) const;
   void bring_inputs();
   void upload();
   void read_credentials();
+  void go_on_with_keys();
   void missed_pod();
   Result<void> route(plan::Plan& plan);
   [[nodiscard]] std::vector<OwnedObject> owned_objects() const;
@@ -143,6 +153,7 @@ class Session {
   std::string m_access_mode;                        // of claims
   std::unique_ptr<ClaimLook> m_claim_look;          // null: no claim has to be checked
   std::unique_ptr<const plan::Plan> m_plan;
+  std::unique_ptr<JobSearch> m_store_search;
   std::unique_ptr<JobSearch> m_search;  // of the job of an earlier attempt, if there is none of our own
   std::unique_ptr<StepData> m_data;     // null: the step does not handle the job's data
   std::map<std::string, std::string> m_contents;
@@ -166,10 +177,18 @@ class Session {
   std::function<void(std::string)> m_concluded;
   Timer m_early_ends;
   PendingSet<Loop> m_timers;  // all others
+  Timer m_slow;               // what is being read before there is a job takes long
   kube::PendingCall m_call;   // reads a Secret
   int m_stops = 0;
   std::optional<Time> m_signalled;  // the first of them
   bool m_known = false;             // the facts are
+  std::string m_reading;            // what is needed before a job is created, and is being read
+  std::optional<Error> m_failed;    // the reading: a job of an earlier attempt is being looked for
+  std::optional<Error> m_lacking;   // it could not be read
+  std::optional<Error> m_without;   // why no job can be created, while one of an earlier attempt is followed
+  bool m_configured = false;        // which cluster the job is in is known
+  bool m_elsewhere = false;         // the configuration names another one
+  bool m_unwanted = false;          // job_options.reattach forbids to follow the job of an earlier attempt
   bool m_preparing = false;         // inputs are being uploaded, or credentials read, before there is a job
   bool m_brought = false;           // inputs, before a stop came
   bool m_over = false;

@@ -12,6 +12,9 @@
 namespace trainstep::cluster {
 namespace {
 
+// How long a step that ends without a job, and brought nothing, tries to remove what an earlier attempt may have left.
+constexpr Duration longest_look{5'000};
+
 // `more`: what else could not be done.
 std::string join(std::string problem, const std::string& more) { return problem.empty() ? more : std::move(problem) + "; " + more; }
 
@@ -52,6 +55,11 @@ void Session::leave_data(const result::Verdict& verdict, bool whole) {
     };
     brought ? m_data->remove_inputs(rest) : rest({});
   };
+  if (!brought && m_signalled)  // none of it is ours
+    m_timers.keep(m_loop.timer(longest_look, [this] {
+      concluded(fmt::format("whether an earlier attempt left data at {} could not be determined in {}", m_plan->data.prefix.uri,
+                            trainstep::describe(longest_look)));
+    }));
   m_search = std::make_unique<JobSearch>(m_remote ? *m_remote : m_home, *m_plan, m_job_name_space, std::nullopt, looked);
 }
 

@@ -66,14 +66,14 @@ void StepData::open(Done done) {
   if (const auto known = m_context.keys.find(access.secret); known != m_context.keys.end())
     return found(m_context.keys_at.secret.empty() ? objectstore::fixed_credentials(known->second) : renewed(m_context.keys_at, known->second),
                  std::move(done));
-  m_call = m_context.home.get({"v1", "secrets", m_context.name_space, access.secret, ""}, {}, m_context.retry,
-                              [this, &access, done = std::move(done)](kube::Answer answer) {
-                                if (!answer) return done(in_context("credentials of the object store", std::move(answer.error().error)));
-                                const objectstore::CredentialsRef at{access.secret, access.access_key_key, access.secret_key_key};
-                                auto keys = keys_in(*answer, at);
-                                if (!keys) return done(std::move(keys.error()));
-                                found(renewed(at, std::move(*keys)), done);
-                              });
+  const bool copied = access.secret == m_context.copy;
+  const auto at = copied ? m_context.keys_at : objectstore::CredentialsRef{access.secret, access.access_key_key, access.secret_key_key};
+  const auto read = [this, at, done = std::move(done)](const kube::Answer& answer) {
+    auto keys = keys_from(answer, m_context.name_space, at);
+    if (!keys) return done(std::move(keys.error()));
+    found(renewed(at, std::move(*keys)), done);
+  };
+  m_call = m_context.home.get({"v1", "secrets", m_context.name_space, at.secret, ""}, {}, m_context.retry, read);
 }
 
 std::unique_ptr<objectstore::CredentialsProvider> StepData::renewed(const objectstore::CredentialsRef& at, objectstore::Credentials first) {
@@ -87,10 +87,12 @@ void StepData::found(std::shared_ptr<objectstore::CredentialsProvider> keys, Don
 
 void StepData::read_credentials(Done done) {
   const bool needed = !m_plan.data.uploads.empty() || !m_plan.data.downloads.empty();
+  m_context.retry.silence_counts = true;
   later([this, needed, done = std::move(done)] { needed ? open(done) : done({}); });
 }
 
 void StepData::upload(Done done) {
+  m_context.retry.silence_counts = true;
   for (const auto& carried : m_plan.data.uploads)
     if (std::error_code unknown; !std::filesystem::exists(carried.path, unknown))
       return later([done, &carried] { done(input_error(fmt::format("{}: {} does not exist", carried.name, carried.path))); });
@@ -153,6 +155,7 @@ Result<void> StepData::claim_outputs() {
 }
 
 void StepData::download(std::vector<run::OutputFound>& outputs, Done done) {
+  m_context.retry.silence_counts = false;
   if (auto claimed = claim_outputs(); !claimed) return later([done, error = claimed.error()] { done(error); });
   for (const auto& carried : m_plan.data.downloads) {
     const auto here = [&](const run::OutputFound& output) {
@@ -272,6 +275,7 @@ void StepData::look_on_claim(const run::OutputFound& output, int looks, const Do
 }
 
 void StepData::whole_report(std::function<void(Result<result::PodReport>)> done) {
+  m_context.retry.silence_counts = false;
   const auto& place = m_plan.data.task.record;
   if (!m_plan.data.record_in_step.empty())
     return later([this, done] {
@@ -306,9 +310,11 @@ void StepData::remove_prefix(Done done) {
     }
     if (!m_plan.data.prefix.in_store()) return later([done] { done({}); });
     open([this, done](Result<void> opened) {
-      if (!opened && opened.error().kind == ErrorKind::denied) return done({});
+      const auto& data = m_plan.data;
+      const bool small = data.uploads.empty() && data.downloads.empty() && data.task.checkpoints.path.empty();  // only the record
+      if (!opened && opened.error().kind == ErrorKind::denied && small) return done({});
       if (!opened) return done(std::move(opened));
-      remove(m_plan.data.prefix.uri, 1, done);
+      remove(data.prefix.uri, 1, done);
     });
   });
 }

@@ -38,7 +38,8 @@ class StepData {
     std::function<void(std::function<void(Result<bool> replaced)> done)> replaced = [](const auto& done) { done(false); };
     std::function<std::string()> job_attempt = [] { return std::string(); };  // of the followed job, which signs what it puts on a claim
     objectstore::CredentialsRef keys_at = {};  // where `keys` were found, and are read again if the store refuses them; without a Secret they stay
-    kube::Retry retry = {Duration(300'000), false};  // for reading a Secret
+    std::string copy = {};                     // of these keys: a Secret of the job in another cluster, which is not in this one
+    kube::Retry retry = {Duration(300'000), false, false, true};  // for reading a Secret after the training; before it, silence counts
   };
   using Done = std::function<void(Result<void>)>;  // called once, from the loop
 
@@ -79,7 +80,7 @@ class StepData {
   void look_for(const std::vector<run::OutputFound>& outputs, Where where, Done done);
   // Reads the record of the finished training: what had no room in the message of a pod. Errors: as above; not_found.
   void whole_report(std::function<void(Result<result::PodReport>)> done);
-  // Removes the job's prefix, and its record on a claim. Errors: as above; unreadable credentials are not an error: then it stays.
+  // Removes the job's prefix, and its record on a claim. Errors: as above; but without permission to read the credentials a record alone stays.
   void remove_prefix(Done done);
   // The same after a training that has not succeeded: takes back what it has put on claims and restores what was there before; removes what it has
   // put at addresses that others see; then the prefix, except for the checkpoints if they are to stay. What cannot be taken back is an error; for

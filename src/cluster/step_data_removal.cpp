@@ -54,7 +54,6 @@ std::vector<std::string> StepData::left_on_claims() const {
 
 void StepData::retract(const std::vector<plan::TaskOutput>& seen, bool checkpoints_stay, Duration limit, const Done& done) {
   open([this, checkpoints_stay, limit, seen, done](Result<void> opened) {
-    if (!opened && opened.error().kind == ErrorKind::denied) return remove_rest(checkpoints_stay, done);  // it is kept as well
     if (!opened) return done(std::move(opened));
     const auto& in_step = m_plan.data.record_in_step;
     const auto list = staging::Manifest::beside(in_step.empty() ? m_plan.data.task.record : plan::TaskPlace{"", 0, in_step});
@@ -76,7 +75,6 @@ void StepData::remove_rest(bool checkpoints_stay, const Done& done) {
 void StepData::remove_all_but_checkpoints(const Done& done) {
   const auto& prefix = m_plan.data.prefix;
   open([this, &prefix, done](Result<void> opened) {
-    if (!opened && opened.error().kind == ErrorKind::denied) return done({});
     if (!opened) return done(std::move(opened));
     const auto texts = [this, &prefix, done](const Result<void>& outputs) {
       if (!outputs) return done(outputs);

@@ -207,6 +207,7 @@ void Submission::absent() {
     return;
   }
   if (m_refusal) return fail(std::move(*m_refusal));
+  if (m_no_create) return fail(*m_no_create);
   if (m_checked) return create();
   m_odd_answers = 0;
   check();
@@ -331,17 +332,17 @@ void Submission::decide_on(Json object) {
     case Existing::earlier_attempt:
       return take_up(std::move(object));
     case Existing::reported_failure:
-      m_sink.tell(fmt::format("{} failed in an earlier attempt and was reported; recreating it", shown_name()));
-      return replace(uid);
+      return recreate(uid, "failed in an earlier attempt and was reported");
     case Existing::emptied:
-      m_sink.tell(fmt::format("{} ended in an earlier attempt, and its outputs are gone; recreating it", shown_name()));
-      return replace(uid);
+      return recreate(uid, "ended in an earlier attempt, and its outputs are gone");
     case Existing::lapsed:
-      m_sink.tell(fmt::format("{} was kept for this attempt, but its deadline has passed; recreating it", shown_name()));
-      return replace(uid);
+      return recreate(uid, "was kept for this attempt, but its deadline has passed");
     case Existing::unwanted:
-      m_sink.tell(fmt::format("{} is of an earlier attempt (job_options.reattach: {}); recreating it", shown_name(), m_plan.options.reattach));
-      return replace(uid);
+      if (m_no_create && m_plan.options.reattach == "never") {  // it would run on unwanted
+        m_sink.tell(fmt::format("{} is of an earlier attempt (job_options.reattach: never); deleting it", shown_name()));
+        return replace(uid);
+      }
+      return recreate(uid, fmt::format("is of an earlier attempt (job_options.reattach: {})", m_plan.options.reattach));
     case Existing::terminating:
       if (std::exchange(m_told_going, true)) return await_gone();
       m_sink.tell(fmt::format("{} of an earlier attempt is being deleted: waiting until it is gone", shown_name()));
@@ -409,6 +410,12 @@ void Submission::keep_claim(const std::string& uid, std::function<void()> then) 
                                                    if (problem) m_sink.tell(goes_with_job(m_plan.pvc_name, *problem));
                                                    then();
                                                  });
+}
+
+void Submission::recreate(const std::string& uid, std::string_view why) {
+  if (m_no_create) return fail(*m_no_create);
+  m_sink.tell(fmt::format("{} {}; recreating it", shown_name(), why));
+  replace(uid);
 }
 
 void Submission::replace(const std::string& uid) {

@@ -47,6 +47,9 @@ class Submission {
   ~Submission();  // no more callbacks; requests that have been sent may still take effect
   // From now on no create is sent, because the step is to end. An existing job is reported as before.
   void hold() { m_held = true; }
+  // From now on no job is created, because of `why`: that is the result if none exists, or if one would have to be created again. One that
+  // job_options.reattach: never forbids to follow is deleted nevertheless.
+  void only_follow(Error why) { m_no_create = std::move(why); }
   // A create is pending: its response will say which object it has created.
   [[nodiscard]] bool creating() const { return m_creating; }
   // How long from now on a create that is pending, or whose response was lost, may still take effect; zero: none may.
@@ -78,6 +81,7 @@ class Submission {
   void take_up(Json object);
   void mark(Json object);
   bool may_have_changed(const kube::ApiError& problem);
+  void recreate(const std::string& uid, std::string_view why);
   void replace(const std::string& uid);
   void remove(const std::string& uid);
   void keep_claim(const std::string& uid, std::function<void()> then);
@@ -104,11 +108,12 @@ class Submission {
   std::unique_ptr<ClaimChange> m_claim_change;
   kube::PendingCall m_call;
   Timer m_timer;
-  Deadline m_gone_by;              // set when the end of an earlier job is waited for
-  Deadline m_create_ends;          // set by the first create
-  Deadline m_settled;              // set by a create whose response was lost: when it can no longer take effect
-  Deadline m_quota_ends;           // set when a quota refuses what replaces a deleted job
-  Deadline m_unsure;               // passed when another attempt may have replaced us
+  Deadline m_gone_by;      // set when the end of an earlier job is waited for
+  Deadline m_create_ends;  // set by the first create
+  Deadline m_settled;      // set by a create whose response was lost: when it can no longer take effect
+  Deadline m_quota_ends;   // set when a quota refuses what replaces a deleted job
+  Deadline m_unsure;       // passed when another attempt may have replaced us
+  std::optional<Error> m_no_create;
   std::optional<Error> m_refusal;  // of the dry run or the create; the job may exist nevertheless
   AttemptOrder* m_order;
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);

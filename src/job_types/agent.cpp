@@ -55,7 +55,7 @@ void add_init_container(const plan::Plan& plan, const plan::PodOptions& options,
 void add_keys(const plan::Plan& plan, Manifest& pod) {
   std::size_t index = 0;
   for (const auto& store : plan.data.secrets) {
-    const auto name = fmt::format("trainstep-keys-{}", index);
+    const auto name = keys_volume(index);
     const auto place = folder(fmt::format("keys/{}", index++));
     if (store.secret.empty()) continue;
     const Json items =
@@ -94,6 +94,8 @@ void add_claims(const plan::Plan& plan, Manifest& pod) {
 }
 
 }  // namespace
+
+std::string keys_volume(std::size_t index) { return fmt::format("trainstep-keys-{}", index); }
 
 Words with_agent(const plan::Plan& plan, std::string_view role, Words program) {
   if (!plan.data.has_agent()) return program;

@@ -22,4 +22,7 @@ std::string role_of(const Replicas& replicas);
 // Adds init container, volumes, mounts and the task, for the pod's first container. `type`: the replica type whose job_options apply.
 void add_agent(const plan::Plan& plan, const std::string& type, Manifest& pod);
 
+// The volume with the credentials for task.stores[index], in every pod.
+std::string keys_volume(std::size_t index);
+
 }  // namespace trainstep::job_types

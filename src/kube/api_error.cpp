@@ -109,6 +109,10 @@ bool is_of_the_moment(const ApiError& error, std::string_view name) {
   return error.status == 409 || (error.status == 403 && error.error.kind == ErrorKind::denied) || (error.status == 404 && !tells_absent(error, name));
 }
 
+bool is_odd(const ApiError& error, std::string_view name) {
+  return says_nothing(error) || (error.status == 403 && error.error.kind == ErrorKind::denied) || (error.status == 404 && !tells_absent(error, name));
+}
+
 ApiError not_the_servers(std::string message) {
   return {{ErrorKind::unavailable, std::move(message)}, 502, std::string(not_the_servers_reason), {}, {}};
 }

@@ -40,6 +40,9 @@ bool is_of_the_moment(const ApiError& error, std::string_view name);
 // which a gateway returns because of the request itself.
 bool says_nothing(const ApiError& error);
 
+// A refusal by an API server that has just started and knows no permissions yet, or by a gateway before it: it may say nothing about the object.
+bool is_odd(const ApiError& error, std::string_view name);
+
 // The API server says that no object with this name exists. Any other 404 is from a gateway, or about a path that is temporarily not served, and says
 // nothing about the object.
 bool tells_absent(const ApiError& error, std::string_view name);

@@ -68,6 +68,7 @@ Client::CallId Client::begin(http::Request request, std::string what, Retry retr
   call->done = std::move(done);
   call->silence_counts = retry.silence_counts;
   call->surely_there = retry.surely_there;
+  call->doubts_refusals = retry.doubts_refusals;
   if (retry.at_most) {
     call->limit = m_loop.timer(*retry.at_most, [this, id] { too_late(id); });
     call->longest_pause = *retry.at_most / 4;
@@ -157,7 +158,8 @@ void Client::failed(CallId id, ApiError error) {
   const bool token_due = error.status == 401 && m_worked && ++call.unauthorized <= patience;
   const bool late = call.late && (call.silence_counts || error.status != 0);
   if (token_due) call.refused = false;  // the next 401 makes it read the token again
-  const bool doubtful = call.surely_there && (error.status == 403 || error.status == 404) && ++call.moments <= most_doubts;
+  const bool odd = (call.surely_there && (error.status == 403 || error.status == 404)) || (call.doubts_refusals && is_odd(error, call.names));
+  const bool doubtful = odd && ++call.moments <= most_doubts;
   const bool conflict = error.status == 409 && call.versioned;
   const bool momentary = doubtful || (!conflict && !call.changes.empty() && is_of_the_moment(error, call.changes) && ++call.moments <= most_moments);
   if (late || !(expired || token_due || momentary || retryable(error))) {
@@ -171,7 +173,7 @@ void Client::failed(CallId id, ApiError error) {
     // A client too slow to read all pages in time reads them in one request.
     if (++call.listing->expired > 1) std::erase_if(call.request.url.query, [](const auto& pair) { return pair.first == "limit"; });
   }
-  if (!call.changes.empty() || call.surely_there) wait = std::min(wait, call.longest_pause);
+  if (!call.changes.empty() || odd) wait = std::min(wait, call.longest_pause);
   if (m_hurried && reads(call.request)) wait = std::min(wait, hurried_pause);
   call.error = std::move(error);
   call.pause = m_loop.timer(wait, [this, id] { send(id); });

@@ -42,6 +42,7 @@ struct Retry {
   std::optional<Duration> at_most;  // unset: until cancelled
   bool silence_counts = true;       // false: a server that does not respond at all is retried regardless of `at_most`
   bool surely_there = false;        // the object is known to exist: 404 and 403 are retried for some seconds
+  bool doubts_refusals = false;     // a 403, and what is not about the object (a gateway's page, its 302, 400 or 404), are retried for some seconds
 };
 
 // What the object to delete must be. By the time a DELETE arrives, the name may belong to another object: none is sent without a uid.

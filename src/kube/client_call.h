@@ -37,7 +37,7 @@ struct Client::Call {
   Duration longest_pause = Duration::max();  // for a patch, whatever the server requests: a job that is kept must not be lost by it
   bool late = false;                         // no further attempt
   bool silence_counts = true;
-  bool surely_there = false;
+  bool surely_there = false, doubts_refusals = false;
   http::Transport::Id exchange = 0;
   Timer pause;
   Timer limit;

@@ -328,10 +328,13 @@ TEST_CASE("only for addresses is the configuration worth a request") {
 TEST_CASE("the launcher's ConfigMap is read; that it is not there or may not be read is nothing, other errors are told") {
   Harness kube;
   std::optional<Result<std::string>> stores;
-  const auto find = [&](Reply reply) {
+  std::string told;
+  const auto find = [&](const Reply& reply) {
     stores.reset();
-    kube.server.reply(std::move(reply));
-    find_stores(*kube.client, "team-a", [&](Result<std::string> answer) { stores = std::move(answer); });
+    told.clear();
+    kube.server.serve([reply](const auto&) { return reply; });
+    find_stores(
+        *kube.client, "team-a", [&](const std::string& line) { told = line; }, [&](Result<std::string> answer) { stores = std::move(answer); });
     kube.loop.run();
     REQUIRE(stores);
   };
@@ -342,10 +345,17 @@ TEST_CASE("the launcher's ConfigMap is read; that it is not there or may not be 
   CHECK(stores->value().empty());
   find(kube::test::named("kfp-launcher"));
   CHECK(stores->value().empty());
-  find(refusal(404, "NotFound", "no"));
+  CHECK(told.empty());
+  find(kube::test::absent("kfp-launcher"));
   CHECK(stores->value().empty());
+  CHECK_THAT(told, Contains("defaults for object stores apply in namespace team-a: get configmaps/kfp-launcher: "));
   find(refusal(403, "Forbidden", "no"));
   CHECK(stores->value().empty());
+  CHECK_FALSE(told.empty());
+  const auto asked = kube.server.asked().size();
+  find(kube::test::gateways_404());
+  CHECK_FALSE(*stores);
+  CHECK(kube.server.asked().size() - asked > 4);
   find(refusal(422, "Invalid", "no"));
   CHECK_FALSE(*stores);
 }

@@ -83,3 +83,29 @@ TEST_CASE("what does not go through the job's prefix is no matter of where that 
   plan.data.task.inputs.clear();
   CHECK_FALSE(has_data_elsewhere(job(there), plan));
 }
+
+TEST_CASE("a job says where its data lie, and of which Secrets their keys are") {
+  auto kept = task("s3://bkt/jobs/train-1/finished.json", "s3://bkt/run/model");
+  kept.stores.front().access_key_file = kept.stores.front().secret_key_file = "/trainstep/keys/0/key";
+  kept.stores.push_back({"http://other:9000", "eu-1", false, "", "", ""});
+  kept.outputs.front().to.store = 1;
+  auto made = job(kept);
+  const Json items = {{{"key", "ak"}, {"path", "access_key"}}, {{"key", "sk"}, {"path", "secret_key"}}};
+  made["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["volumes"] = {
+      {{"name", "trainstep-keys-0"}, {"secret", {{"secretName", "keys"}, {"items", items}}}}};
+  const auto route = route_of(made);
+  REQUIRE(route.folder);
+  CHECK(route.folder->uri == "s3://bkt/jobs");
+  CHECK(route.folder->store == plan::StoreAccess{"http://store:9000", "us-east-1", true, "keys", "ak", "sk"});
+  CHECK(route.stores.at("s3://bkt/run/model") == plan::StoreAccess{"http://other:9000", "eu-1", false, "", "", ""});
+}
+
+TEST_CASE("a job none of whose data go through a folder names none, whatever it looks like") {
+  CHECK_FALSE(route_of(job(task("s3://bkt/run/.trainstep/train-1/finished.json", "s3://bkt/run/model"))).folder);
+  CHECK_FALSE(route_of(job(task("", ""))).folder);
+  CHECK_FALSE(route_of(Json{{"metadata", {{"name", "train-1"}}}}).folder);
+  auto made = job(task("s3://bkt/jobs/train-1/finished.json", ""));
+  made["spec"]["volumes"] = {{{"name", "trainstep-keys-0"}, {"secret", 3}}};
+  REQUIRE(route_of(made).folder);
+  CHECK(route_of(made).folder->store.secret.empty());
+}

@@ -54,7 +54,7 @@ struct Making {
 };
 
 Reply made() { return Reply::text("{}", 201); }
-Reply absent() { return refusal(404, "NotFound", "not found"); }
+Reply no_such(const std::string& name) { return refusal(404, "NotFound", "not found", {{"name", name}}); }
 Reply owned_by(const std::string& uid, const std::string& name = "scratch") {
   const auto owners = Json::array({{{"apiVersion", "kubeflow.org/v1"}, {"kind", "PyTorchJob"}, {"name", "digits-1"}, {"uid", uid}}});
   return Reply::text(to_text(Json{{"metadata", {{"name", name}, {"ownerReferences", owners}}}}));
@@ -63,7 +63,7 @@ Reply owned_by(const std::string& uid, const std::string& name = "scratch") {
 }  // namespace
 
 TEST_CASE_METHOD(Making, "a claim that is not there is made, and is the job's") {
-  make({claim("scratch", "20Gi", "ReadWriteOnce")}, absent(), made());
+  make({claim("scratch", "20Gi", "ReadWriteOnce")}, no_such("scratch"), made());
   REQUIRE((result && *result));
   REQUIRE(created.size() == 1);
   CHECK(created[0]["spec"]["accessModes"] == Json::array({"ReadWriteOnce"}));
@@ -89,8 +89,25 @@ TEST_CASE_METHOD(Making, "keys are made without looking first, and found again b
   CHECK(created[0]["stringData"]["minio-secretkey"] == "s");
 }
 
+TEST_CASE_METHOD(Making, "an odd answer to a look or a create is asked for again") {
+  const auto odd =
+      GENERATE(refusal(403, "Forbidden", "User \"step\" cannot"), gateways_404(), Reply::text("<html>bad</html>", 400), Reply::text("", 302));
+  int posts = 0, gets = 0;
+  const bool keys = GENERATE(true, false);
+  h.server.serve([&](const FakeTransport::Asked& request) {
+    if (request.request.method == "POST") return keys && ++posts < 4 ? odd : made();
+    return ++gets < 4 ? odd : no_such("scratch");
+  });
+  const OwnedObjects all(*h.client, job, {keys ? secret("digits-1-keys", {{"minio-secretkey", "s"}}) : claim("scratch", "20Gi", "")}, tell,
+                         [&](Result<void> done) { result = std::move(done); });
+  h.loop.run(1min);
+  REQUIRE((result && *result));
+  CHECK(h.server.asked().back().request.method == "POST");
+  CHECK((keys ? posts : gets) == 4);
+}
+
 TEST_CASE_METHOD(Making, "what may not be made is named, and no key is shown") {
-  make({secret("digits-1-keys", {{"minio-secretkey", "very-secret"}})}, absent(), refusal(403, "Forbidden", "secrets is forbidden"));
+  make({secret("digits-1-keys", {{"minio-secretkey", "very-secret"}})}, no_such("digits-1-keys"), refusal(403, "Forbidden", "secrets is forbidden"));
   REQUIRE((result && !*result));
   CHECK(result->error().message.starts_with("digits-1-keys for the job: "));
   CHECK(result->error().message.find("very-secret") == std::string::npos);
@@ -98,11 +115,11 @@ TEST_CASE_METHOD(Making, "what may not be made is named, and no key is shown") {
 
 TEST_CASE_METHOD(Making, "what the job before of this name has taken with it goes with that one, and is made anew") {
   SECTION("a claim") {
-    looks = {owned_by("before"), owned_by("before"), absent()};
+    looks = {owned_by("before"), owned_by("before"), no_such("scratch")};
     make({claim("scratch", "20Gi", "")}, owned_by("u"), made());
   }
   SECTION("keys") {
-    looks = {owned_by("before", "digits-1-keys"), owned_by("before", "digits-1-keys"), absent()};
+    looks = {owned_by("before", "digits-1-keys"), owned_by("before", "digits-1-keys"), no_such("digits-1-keys")};
     int posts = 0;
     h.server.serve([&](const FakeTransport::Asked& request) {
       if (request.request.method == "POST") created.push_back(Json::parse(request.request.body));
@@ -176,7 +193,7 @@ TEST_CASE_METHOD(Making, "a claim that is being deleted is waited for, and made 
   auto going = of_another_run();
   going["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z";
   looks = {shown(going), shown(going)};
-  make({claim("shared", "20Gi", "")}, absent(), made());
+  make({claim("shared", "20Gi", "")}, no_such("shared"), made());
   REQUIRE((result && *result));
   CHECK(patches.empty());
   REQUIRE(created.size() == 1);
@@ -189,7 +206,7 @@ TEST_CASE_METHOD(Making, "a claim is also its job's owner's, which outlives a jo
   of_workflow["metadata"]["ownerReferences"] =
       Json::array({{{"apiVersion", "argoproj.io/v1alpha1"}, {"kind", "Workflow"}, {"name", "wf"}, {"uid", "w"}}});
   h.server.serve([&](const FakeTransport::Asked& request) {
-    if (request.request.method == "GET") return absent();
+    if (request.request.method == "GET") return no_such(request.request.url.path.substr(request.request.url.path.rfind('/') + 1));
     created.push_back(Json::parse(request.request.body));
     return made();
   });

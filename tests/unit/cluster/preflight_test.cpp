@@ -90,11 +90,11 @@ TEST_CASE_METHOD(Check, "a check reads the keys that a run would need, and says 
 }
 
 TEST_CASE_METHOD(Check, "a check fails by the words of a run where a Secret is not there or lacks a key, and goes on") {
-  const auto [answer, said] =
-      GENERATE(std::pair(refusal(404, "NotFound", "secrets \"team-keys\" not found", {{"name", "team-keys"}, {"kind", "secrets"}}),
-                         "error: credentials of the object store: "),
-               std::pair(trainstep::test::secret("team-keys", {{"ak", "key"}}), "error: Secret team-keys: no key sk"),
-               std::pair(refusal(403, "Forbidden", "secrets \"team-keys\" is forbidden"), "error: credentials of the object store: "));
+  const auto [answer, said] = GENERATE(
+      std::pair(refusal(404, "NotFound", "secrets \"team-keys\" not found", {{"name", "team-keys"}, {"kind", "secrets"}}),
+                "error: credentials of the object store: "),
+      std::pair(trainstep::test::secret("team-keys", {{"ak", "key"}}), "error: credentials of the object store: Secret team-keys: no key sk"),
+      std::pair(refusal(403, "Forbidden", "secrets \"team-keys\" is forbidden"), "error: credentials of the object store: "));
   keys = answer;
   run();
   REQUIRE(*done);

@@ -36,8 +36,7 @@ struct Failed : objectstore::test::FakeStore {
     credentials->token = kube::fixed_token("t");
     home = std::make_unique<kube::Client>(loop, api, std::move(credentials), 1);
     api.serve([this](const FakeTransport::Asked& asked) {
-      if (asked.line() == "GET /api/v1/namespaces/team-a/configmaps/kfp-launcher")
-        return configuration.value_or(kube::test::refusal(404, "NotFound", "configmaps is not found"));
+      if (asked.line() == "GET /api/v1/namespaces/team-a/configmaps/kfp-launcher") return configuration.value_or(kube::test::absent("kfp-launcher"));
       CHECK(asked.line() == "GET /api/v1/namespaces/team-a/secrets/mlpipeline-minio-artifact");
       const Json keys{{"accesskey", encode_base64("key-of-team")}, {"secretkey", encode_base64("secret-of-team")}};
       return secret.value_or(Reply::text(to_text({{"metadata", {{"name", "mlpipeline-minio-artifact"}}}, {"data", keys}})));

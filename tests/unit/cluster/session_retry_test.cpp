@@ -820,7 +820,7 @@ TEST_CASE_METHOD(Keys, "keys without which the model would be lost end the step 
                                 {},
                                 "credentials of the object store: "},
                             Row{"lacks a key", {}, {{"ak", "key"}}, "Secret team-keys: no key sk"},
-                            Row{"has an empty key", {}, {{"ak", ""}, {"sk", "secret"}}, "Secret team-keys: no key ak"});
+                            Row{"has an empty key", {}, {{"ak", ""}, {"sk", "secret"}}, "Secret team-keys: the value of ak is empty"});
   CAPTURE(row.name);
   answer = row.answer;
   values = row.values;

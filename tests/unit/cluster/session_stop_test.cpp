@@ -34,7 +34,7 @@ struct Starting {
   std::string single;      // a claim
   SessionOptions options;
   Time began = loop.now();
-  bool deleted = false;
+  bool deleted = false, exists = true;
 
   Starting() {
     server.serve([this](const FakeTransport::Asked& asked) {
@@ -58,6 +58,7 @@ struct Starting {
     if (path.ends_with("/secrets/training")) return test::bucket_secret();
     if (path.ends_with("/persistentvolumeclaims/single")) return Reply::text(single);
     if (path.find("/jobs/") != std::string::npos && asked.request.method == "DELETE") deleted = true;
+    if (path.find("/jobs/") != std::string::npos && !exists) return kube::test::absent(name);
     if (path.find("/jobs/") != std::string::npos)
       return Reply::text(to_text(Json{{"metadata",
                                        {{"name", name},
@@ -181,6 +182,7 @@ TEST_CASE_METHOD(Starting, "a job is ended also where one of its claims would be
 TEST_CASE_METHOD(Starting, "of a job whose run is known and that could not be looked for, the command is told that deletes it") {
   options.configuration_secret = "training";
   away = "/secrets/";
+  exists = false;  // in this cluster
   until = 1h;
   begin();
   stop_at(6s, SIGTERM);

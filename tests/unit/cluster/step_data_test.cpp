@@ -172,9 +172,21 @@ TEST_CASE_METHOD(Step, "keys that cannot be had are told with the Secret and the
     std::string said;
   };
   const auto row =
-      GENERATE(Row{"a key is missing", {{"ak", encode_base64("key-of-team")}}, {}, ErrorKind::input, "Secret team-keys: no key sk"},
-               Row{"a key is empty", {{"ak", ""}, {"sk", encode_base64("secret-of-team")}}, {}, ErrorKind::input, "Secret team-keys: no key ak"},
-               Row{"not valid base64", {{"ak", "%%"}, {"sk", encode_base64("secret-of-team")}}, {}, ErrorKind::input, "Secret team-keys: no key ak"},
+      GENERATE(Row{"a key is missing",
+                   {{"ak", encode_base64("key-of-team")}},
+                   {},
+                   ErrorKind::input,
+                   "credentials of the object store: Secret team-keys: no key sk; correct it in namespace team-a"},
+               Row{"a key is empty",
+                   {{"ak", ""}, {"sk", encode_base64("secret-of-team")}},
+                   {},
+                   ErrorKind::input,
+                   "Secret team-keys: the value of ak is empty"},
+               Row{"not valid base64",
+                   {{"ak", "%%"}, {"sk", encode_base64("secret-of-team")}},
+                   {},
+                   ErrorKind::input,
+                   "Secret team-keys: the value of ak is not valid base64"},
                Row{"not there", nullptr, {}, ErrorKind::not_found, "credentials of the object store: "},
                Row{"may not be read", nullptr, kube::test::refusal(403, "Forbidden", "no"), ErrorKind::denied, "credentials of the object store: "});
   CAPTURE(row.name);
@@ -349,11 +361,25 @@ TEST_CASE_METHOD(Step, "at the end the job's prefix goes, whole, and what lies b
   CHECK(objects == std::map<std::string, std::string>{{"jobs/job-2/finished.json", "another's"}, {"jobs/jobs", "another's"}});
 }
 
-TEST_CASE_METHOD(Step, "who may not read the keys leaves the prefix, and that is no error; any other trouble is one") {
+TEST_CASE_METHOD(Step, "who may not read the keys leaves the record, and that is no error; any other trouble is one") {
   objects["jobs/job/finished.json"] = "{}";
   SECTION("no right") {
     no_secret = kube::test::refusal(403, "Forbidden", "no");
     CHECK(end(&StepData::remove_prefix));
+  }
+  SECTION("no right, and more than the record is there") {
+    no_secret = kube::test::refusal(403, "Forbidden", "no");
+    SECTION("inputs") { input("data"); }
+    SECTION("outputs") { output("model"); }
+    SECTION("checkpoints") { plan.data.task.checkpoints.path = "/saved"; }
+    const auto removed = end(&StepData::remove_prefix);
+    REQUIRE_FALSE(removed);
+    CHECK_THAT(removed.error().message, Contains("get secrets/team-keys: no; the step needs this permission in namespace team-a"));
+  }
+  SECTION("no right, and checkpoints stay") {
+    no_secret = kube::test::refusal(403, "Forbidden", "no");
+    plan.data.task.checkpoints.path = "/saved";
+    CHECK_FALSE(end([&](StepData::Done done) { step().remove_unfinished(true, 5s, std::move(done)); }));
   }
   SECTION("no Secret") {
     secrets.clear();

@@ -229,6 +229,33 @@ TEST_CASE("what is surely there is asked for again, for some seconds") {
   CHECK(unsure.error().status == 404);
 }
 
+TEST_CASE("who doubts refusals asks again for some seconds, and believes what the API server says of the object") {
+  Harness h;
+  Retry retry;
+  retry.doubts_refusals = true;
+  const auto odd = GENERATE(refusal(403, "Forbidden", "User \"step\" cannot get it"), gateways_404(), no_such_path(), Reply::text("bad", 400),
+                            Reply::text("", 302), Reply::text("", 410));
+  int asked = 0, odd_ones = 3;
+  h.server.serve([&](const auto&) { return ++asked <= odd_ones ? odd : there(); });
+  Caller lasting, passing, absent;
+  h.client->get(train, {}, retry, passing.done(h.loop)).detach();
+  h.loop.run();
+  CHECK(passing.value().at("kind") == "Pod");
+  asked = 0, odd_ones = 100;
+  const auto began = h.loop.now();
+  h.client->get(train, {}, retry, lasting.done(h.loop)).detach();
+  h.loop.run();
+  CHECK(lasting.error().status == odd.status);
+  CHECK(lasting.at - began > 5s);
+  CHECK(lasting.at - began < 20s);
+  h.server.serve([&](const auto&) { return kube::test::absent(train.name); });
+  const auto before = h.loop.now();
+  h.client->get(train, {}, retry, absent.done(h.loop)).detach();
+  h.loop.run();
+  CHECK(absent.error().status == 404);
+  CHECK(absent.at - before < 1s);
+}
+
 TEST_CASE("pauses grow, and end at the caller's limit with the last reason") {
   Harness h;
   Caller caller;
