@@ -122,7 +122,7 @@ void NewestSet::read_next() {
   const auto all = object.size > 0 ? std::optional(objectstore::Range{0, object.size}) : std::nullopt;
   m_call = m_client.get(m_at.child(object.key), all, object.etag, [this, object](objectstore::Answer<std::string> text) {
     const auto done = m_done;
-    if (!text && text.error().status != 404 && text.error().status != 412) return done(std::move(text.error().error));
+    if (!text && text.error().error.kind != ErrorKind::not_found && text.error().status != 412) return done(std::move(text.error().error));
     take(object, text.value_or(""));
   });
 }

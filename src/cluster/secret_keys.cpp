@@ -78,7 +78,12 @@ Result<objectstore::Credentials> SecretKeys::take(const kube::Answer& answer) {
     return in_context("credentials of the object store", Error(answer.error().error));
   m_refused = false;
   const auto found = answer ? keys_in(*answer, m_at) : Result<objectstore::Credentials>(answer.error().error);
-  if (found && !(*found == m_keys)) {
+  const bool renewed = found && !(*found == m_keys);
+  m_renewal = fmt::format("Secret {} was read again: {}", m_at.secret,
+                          !found    ? found.error().message
+                          : renewed ? "its new credentials are refused, too"
+                                    : "its credentials are the same");
+  if (renewed) {
     m_keys = *found;
     m_say(fmt::format("the object store no longer accepts the credentials of Secret {}; using its new ones", m_at.secret));
   }

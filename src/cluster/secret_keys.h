@@ -20,7 +20,7 @@ Result<objectstore::Credentials> keys_from(const kube::Answer& answer, const std
 Error about_secret(const kube::ApiError& problem, const std::string& name_space, const std::string& name);
 
 // If the store refuses them, reads the Secret again and uses its contents from then on. If that fails, the old ones are kept, and the store's refusal
-// is reported. An API server that does not respond is an error (unavailable).
+// is reported, with the reason; the next refusal reads the Secret again. An API server that does not respond is an error (unavailable).
 class SecretKeys : public objectstore::CredentialsProvider {
  public:
   using Say = std::function<void(const std::string&)>;
@@ -31,6 +31,7 @@ class SecretKeys : public objectstore::CredentialsProvider {
 
   void ask(Done done) override;
   void refused(const objectstore::Credentials& keys) override;
+  [[nodiscard]] std::string renewal() const override { return m_renewal; }
 
  private:
   Result<objectstore::Credentials> take(const kube::Answer& answer);
@@ -41,6 +42,7 @@ class SecretKeys : public objectstore::CredentialsProvider {
   objectstore::Credentials m_keys;
   Say m_say;
   bool m_refused = false;
+  std::string m_renewal;  // what came of it
   std::vector<Done> m_waiting;
   kube::PendingCall m_call;
 };

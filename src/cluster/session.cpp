@@ -364,11 +364,9 @@ void Session::collect_data() {
     m_data->look_for(m_outcome.outputs, unseen ? StepData::Where::everywhere : StepData::Where::on_claims,
                      [this, lost, read](const Result<void>& there) {
                        if (there) return read();
+                       m_lost = m_data->lost();
                        const auto error = there.error();
-                       if (error.kind == ErrorKind::not_found) {
-                         m_lost = staging::Fetching::Lost::all;
-                         m_outcome.outputs.clear();  // no location is named if nothing is there
-                       }
+                       if (m_lost == staging::Fetching::Lost::all) m_outcome.outputs.clear();  // no location is named if nothing is there
                        lost(error);
                      });
   };
@@ -383,8 +381,11 @@ void Session::collect_data() {
   const auto* told = m_backend->report();
   if (told != nullptr && !told->shortened) return download();
   m_data->whole_report([this, lost, download, where = told == nullptr ? ClusterBackend::untold : ""](Result<result::PodReport> report) {
-    if (report && report->attempt != m_backend->made_by()) report = Error{ErrorKind::not_found, "it is the record of another job"};
-    if (!report && report.error().kind == ErrorKind::not_found) m_lost = staging::Fetching::Lost::all;
+    m_lost = m_data->lost();
+    if (report && report->attempt != m_backend->made_by()) {
+      report = Error{ErrorKind::not_found, "it is the record of another job"};
+      m_lost = staging::Fetching::Lost::some;
+    }
     if (!report) return lost(where.empty() ? report.error() : in_context(where, report.error()));
     auto outputs = outputs_of(*m_plan, *report);
     if (!outputs) return lose_outputs(result::lost_outputs(outputs.error()));

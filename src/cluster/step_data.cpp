@@ -21,7 +21,8 @@ namespace {
 using objectstore::Address;
 
 constexpr Duration second{1'000};
-constexpr int looks_on_claims = 65;  // NFS may show a folder as it was a minute ago (acdirmax, nfs(5))
+constexpr Duration patience{20'000};  // the same for what is refused, or not there, after the training
+constexpr int looks_on_claims = 65;   // NFS may show a folder as it was a minute ago (acdirmax, nfs(5))
 
 template <typename T>
 Result<T> without_status(objectstore::Answer<T> answer) {
@@ -35,9 +36,10 @@ bool is_downloaded(const plan::Plan& plan, const std::string& output) {
 
 constexpr std::size_t largest_record = std::size_t{32} << 20U;
 
-Result<result::PodReport> report_in(std::string_view text) {
+Result<result::PodReport> report_in(std::string_view text, const std::string& where) {
   auto report = result::read_pod_report(text);
-  if (!report) return Error{ErrorKind::unavailable, "cannot read the record of the finished training"};
+  if (!report)
+    return Error{ErrorKind::unavailable, fmt::format("{}: cannot read the record of the finished training: {}", where, objectstore::page_in(text))};
   return std::move(*report);
 }
 
@@ -172,7 +174,7 @@ void StepData::download(std::vector<run::OutputFound>& outputs, Done done) {
     m_fetching = std::make_unique<staging::Fetching>(*m_stores, m_inputs,
                                                      staging::StagingSink{m_context.say,
                                                                           [this, done](Result<staging::Staged> staged) {
-                                                                            if (!staged) return done(std::move(staged.error()));
+                                                                            if (!staged) return lose(m_fetching->lost(), staged.error(), done);
                                                                             m_context.say(fmt::format("outputs: {}", staging::describe(*staged)));
                                                                             done({});
                                                                           }},
@@ -233,9 +235,11 @@ void StepData::read_next() {
 
 void StepData::look_for(const std::vector<run::OutputFound>& outputs, Where where, Done done) {
   const auto claims = on_claims(m_plan);
-  for (const auto& output : outputs)
-    if (output.artifact && output.present && !output.earlier && (where == Where::everywhere || claims.contains(output.name)))
-      m_to_find.push_back(&output);
+  for (const auto& output : outputs) {
+    if (!output.artifact || !output.present || output.earlier) continue;
+    ++m_artifacts;
+    if (where == Where::everywhere || claims.contains(output.name)) m_to_find.push_back(&output);
+  }
   later([this, done = std::move(done)] { look_for_next(done); });
 }
 
@@ -244,19 +248,58 @@ void StepData::look_for_next(const Done& done) {
   const auto& output = *m_to_find.back();
   m_to_find.pop_back();
   const auto found = [this, &output, done](bool there) {
-    if (there) return look_for_next(done);
-    done(Error{ErrorKind::not_found, fmt::format("{}: nothing is at {} any more", output.name, output.path)});
+    there ? look_for_next(done) : lack(fmt::format("{}: nothing is at {} any more", output.name, output.path), done);
   };
   if (on_claims(m_plan).contains(output.name)) return look_on_claim(output, looks_on_claims, done);
   const auto place = std::ranges::find(m_plan.data.task.outputs, output.name, &plan::TaskOutput::name);
   if (place == m_plan.data.task.outputs.end() || is_downloaded(m_plan, output.name)) return found(true);
   if (!place->to.in_store()) return found(true);
-  open([this, &to = place->to, done, found](const Result<void>& opened) {
+  open([this, &output, &to = place->to, done, found](const Result<void>& opened) {
     if (!opened) return done(opened.error());
     auto address = Address::parse(to.uri);
     if (!address) return done(std::move(address.error()));
-    m_listing = std::make_unique<objectstore::Listing>(
-        m_stores->of(to), std::move(*address), [done, found](const auto& there) { there ? found(!there->empty()) : done(there.error().error); });
+    m_listing = std::make_unique<objectstore::Listing>(m_stores->of(to), std::move(*address), [this, &output, done, found](const auto& there) {
+      if (there) return found(!there->empty());
+      const auto look = [this, &output, done] {
+        m_to_find.push_back(&output);
+        look_for_next(done);
+      };
+      if (const auto error = there.error().error; !again(error, look)) done(error);
+    });
+  });
+}
+
+// An output is not there. Of several, the others are what is left.
+void StepData::lack(std::string what, const Done& done) {
+  m_lost = m_artifacts > 1 ? Lost::some : Lost::all;
+  done(Error{ErrorKind::not_found, std::move(what)});
+}
+
+// What belongs to the job may be refused for a moment: its credentials are being replaced, or another server answers for the store.
+bool StepData::again(const Error& error, std::function<void()> task) {
+  if (error.kind == ErrorKind::unavailable || error.kind == ErrorKind::internal) return false;
+  auto& loop = m_context.home.loop();
+  if (!m_limit) m_limit.emplace(loop).set(patience);
+  if (m_limit->passed()) return false;
+  m_pause = std::max(second, 2 * m_pause);
+  m_context.say(fmt::format("{}; trying again in {}", error.message, trainstep::describe(m_pause)));
+  m_next_look = loop.timer(m_pause, std::move(task));
+  return true;
+}
+
+// An answer about one object does not say that all is gone: only a listing that shows nothing does.
+void StepData::lose(Lost lost, const Error& error, const Done& done) {
+  const auto& prefix = m_plan.data.prefix;
+  const auto is_elsewhere = [&](const plan::TaskOutput& output) {
+    return output.to.in_store() ? !output.to.uri.starts_with(prefix.uri + '/') : !output.folder_is.empty();
+  };
+  if (lost == Lost::all && std::ranges::any_of(m_plan.data.task.outputs, is_elsewhere)) lost = Lost::some;
+  m_lost = lost == Lost::some ? lost : Lost::nothing;
+  const auto address = Address::parse(prefix.uri + "/outputs");
+  if (lost != Lost::all || !address) return done(error);
+  m_listing = std::make_unique<objectstore::Listing>(m_stores->of(prefix), *address, [this, error, done](const auto& there) {
+    if (there) m_lost = there->empty() ? Lost::all : Lost::some;
+    done(error);
   });
 }
 
@@ -267,8 +310,9 @@ void StepData::look_on_claim(const run::OutputFound& output, int looks, const Do
     m_context.say(fmt::format("{}: whether {} belongs to this run is unknown: no permission to read it, or no attributes", output.name, output.path));
   if (there && ours != Signed::no && ours != Signed::changed) return look_for_next(done);
   if (looks == 0)
-    return done(Error{ErrorKind::not_found, there ? fmt::format("{}: the contents of {} are not this run's", output.name, output.path)
-                                                  : fmt::format("{}: nothing is at {} any more", output.name, output.path)});
+    return lack(there ? fmt::format("{}: the contents of {} are not this run's", output.name, output.path)
+                      : fmt::format("{}: nothing is at {} any more", output.name, output.path),
+                done);
   if (looks == looks_on_claims - 5)
     m_context.say(fmt::format("{}: the training's output at {} is not visible here; checking again for a minute", output.name, output.path));
   m_next_look = m_context.home.loop().timer(second, [this, &output, looks, done] { look_on_claim(output, looks - 1, done); });
@@ -280,8 +324,9 @@ void StepData::whole_report(std::function<void(Result<result::PodReport>)> done)
   if (!m_plan.data.record_in_step.empty())
     return later([this, done] {
       auto text = read_regular_file(m_plan.data.record_in_step, largest_record);
+      if (!text && text.error().kind == ErrorKind::not_found) m_lost = Lost::all;
       if (!text) return done(std::move(text.error()));
-      done(report_in(*text));
+      done(report_in(*text, m_plan.data.record_in_step));
     });
   if (!place.in_store())
     return later([done] {
@@ -293,10 +338,12 @@ void StepData::whole_report(std::function<void(Result<result::PodReport>)> done)
     if (!opened) return done(std::move(opened.error()));
     auto address = Address::parse(place.uri);
     if (!address) return done(std::move(address.error()));
-    m_report_call = m_stores->of(place).get(*address, std::nullopt, "", [done](auto answer) {
-      auto text = without_status<std::string>(std::move(answer));
-      if (!text) return done(std::move(text.error()));
-      done(report_in(*text));
+    m_report_call = m_stores->of(place).get(*address, std::nullopt, "", [this, &place, done](auto answer) {
+      auto report = answer ? report_in(*answer, place.uri) : Result<result::PodReport>(answer.error().error);
+      if (report) return done(std::move(report));
+      const auto error = report.error();
+      if (again({answer ? ErrorKind::input : error.kind, error.message}, [this, done] { whole_report(done); })) return;
+      lose(error.kind == ErrorKind::not_found ? Lost::all : Lost::nothing, error, [done, error](const Result<void>&) { done(error); });
     });
   });
 }

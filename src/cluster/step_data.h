@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/deadline.h"
 #include "cluster/secret_keys.h"
 #include "data/pending_output.h"
 #include "http/transport.h"
@@ -63,8 +64,9 @@ class StepData {
   // Downloads those of `outputs` that the run has written from the job's prefix to where they wait for commit(): OutputFound::pending. Errors: as
   // above.
   void download(std::vector<run::OutputFound>& outputs, Done done);
-  // After it has failed: which of them are gone for good.
-  [[nodiscard]] staging::Fetching::Lost lost() const { return m_fetching ? m_fetching->lost() : staging::Fetching::Lost::nothing; }
+  // After download(), look_for() or whole_report() has failed: which results are gone for good, according to the stores themselves. All of them: a
+  // listing shows nothing.
+  [[nodiscard]] staging::Fetching::Lost lost() const { return m_lost; }
   // As run::Backend::commit(), for what was downloaded.
   Result<std::vector<std::string>> commit();
   // The step has succeeded: removes what was set aside on a claim for the results of the job. Returns what could not be removed.
@@ -92,6 +94,10 @@ class StepData {
   void found(std::shared_ptr<objectstore::CredentialsProvider> keys, Done done);
   std::unique_ptr<objectstore::CredentialsProvider> renewed(const objectstore::CredentialsRef& at, objectstore::Credentials first);
   void later(std::function<void()> task);
+  using Lost = staging::Fetching::Lost;
+  bool again(const Error& error, std::function<void()> task);
+  void lose(Lost lost, const Error& error, const Done& done);
+  void lack(std::string what, const Done& done);
   void remove(const std::string& uri, int looks, Done done);
   void unless_replaced(const Done& done, std::function<void()> task);
   void read_next();
@@ -120,6 +126,10 @@ class StepData {
   kube::PendingCall m_call;
   objectstore::PendingCall m_reading, m_report_call;
   Timer m_next_removal, m_next_look;
+  Lost m_lost{};
+  std::size_t m_artifacts = 0;      // that the run has written, according to look_for()
+  std::optional<Deadline> m_limit;  // for what is refused, or not there
+  Duration m_pause{};
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
 };
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "data/xml.h"
 #include "http/retry.h"
@@ -41,13 +42,16 @@ Error no_answer(std::string_view why) { return {ErrorKind::unavailable, fmt::for
 
 Result<XmlElement> root_of(std::string_view body, std::string_view name) {
   auto root = parse_xml(body);
-  if (!root) return no_answer(root.error().message);
-  if (root->name != name) return no_answer(fmt::format("<{}> instead of <{}>", root->name, name));
-  return root;
+  if (root && root->name == name) return root;
+  const auto why = root ? fmt::format("<{}> instead of <{}>", root->name, name) : root.error().message;
+  return no_answer(fmt::format("{}: {}", why, page_in(body)));
 }
 
-ErrorKind kind_of(int status) {
-  if (status == 404) return ErrorKind::not_found;
+// Only the store itself says that something does not exist, and then says what. A missing bucket is a wrong name, or the page of another server.
+ErrorKind kind_of(int status, std::string_view code, bool has_body) {
+  constexpr std::array<std::string_view, 3> missing{"NoSuchKey", "NoSuchUpload", "NoSuchVersion"};
+  if (status == 404 && code.empty()) return has_body ? ErrorKind::unavailable : ErrorKind::not_found;
+  if (status == 404 && std::ranges::find(missing, code) != missing.end()) return ErrorKind::not_found;
   if (status == 401 || status == 403) return ErrorKind::denied;
   if (status == 409 || status == 412 || status == 416) return ErrorKind::conflict;
   if (status == 408 || status == 429 || (status >= 500 && status != 501 && status != 507)) return ErrorKind::unavailable;
@@ -80,13 +84,15 @@ std::string_view advice(std::string_view code) {
   return found == rows.end() ? std::string_view() : found->text;
 }
 
-StoreError error_in(const std::string& what, int status, const XmlElement* root) {
+// `page`: the beginning of a body that is not the store's.
+StoreError error_in(const std::string& what, int status, const XmlElement* root, bool has_body = true, const std::string& page = "") {
   StoreError result;
   result.status = status;
   if (root != nullptr && root->name == "Error") result.code = root->text_of("Code");
-  const auto said = result.code.empty() ? std::string() : fmt::format(" {} ({})", result.code, root->text_of("Message"));
-  const auto kind = passes(result.code) ? ErrorKind::unavailable : kind_of(status);
-  const auto* code = result.code.empty() && status == 403 ? "AccessDenied" : result.code.c_str();  // a response to HEAD has no body
+  const auto from_store = !result.code.empty();
+  const auto said = from_store ? fmt::format(" {} ({})", result.code, root->text_of("Message")) : page.empty() ? std::string() : ": " + page;
+  const auto kind = passes(result.code) ? ErrorKind::unavailable : kind_of(status, result.code, has_body);
+  const auto* code = said.empty() && status == 403 ? "AccessDenied" : result.code.c_str();  // a response to HEAD has no body
   result.error = {kind, fmt::format("{}: the object store answered {}{}{}", what, status, said, advice(code))};
   return result;
 }
@@ -147,9 +153,15 @@ std::string completion(const std::vector<std::string>& etags) {
   return xml + "</CompleteMultipartUpload>";
 }
 
-StoreError refused(const std::string& what, const http::Response& response, Time now) {
+std::string page_in(std::string_view body) {
+  constexpr std::size_t longest = 100;
+  body = trim(body);
+  return body.size() > longest ? printable(body.substr(0, longest)) + "…" : printable(body);
+}
+
+StoreError refused(const std::string& what, const http::Response& response, Time now, bool has_body) {
   const auto root = parse_xml(response.body);
-  auto result = error_in(what, response.status, root ? &*root : nullptr);
+  auto result = error_in(what, response.status, root ? &*root : nullptr, has_body, page_in(response.body));
   if (root && result.code == "AuthorizationHeaderMalformed") result.region = root->text_of("Region");
   if (const auto region = response.header("x-amz-bucket-region"); region && response.status < 500 && response.status != 403) result.region = *region;
   if (result.code == "RequestTimeTooSkewed" || (result.code.empty() && response.status == 403)) result.clock = http::server_time(response);

@@ -59,9 +59,13 @@ Result<std::string> read_upload_id(std::string_view body);
 tl::expected<std::string, StoreError> read_completed(const std::string& what, std::string_view body);
 // The request body of CompleteMultipartUpload: the ETags of the parts, in order.
 std::string completion(const std::vector<std::string>& etags);
-// The error for a response that is not 2xx. `what`: "put s3://bucket/key". 404: not_found; 403 and 401: denied; 409, 412 and 416: conflict; 408, 429,
-// 5xx except 501 and 507, and transient error codes whatever their status (RequestTimeout, SlowDown, …): unavailable; others: input.
-StoreError refused(const std::string& what, const http::Response& response, Time now);
+// The error for a response that is not 2xx. `what`: "put s3://bucket/key". 404 of an object or upload (NoSuchKey, …): not_found; 404 without a code:
+// not the store's, and unavailable, but not_found if the response may have no body (to HEAD, DELETE): only a listing shows then that nothing is
+// there. 403 and 401: denied; 409, 412 and 416: conflict; 408, 429, 5xx except 501 and 507, and transient error codes whatever their status
+// (RequestTimeout, SlowDown, …): unavailable; others (a missing bucket): input.
+StoreError refused(const std::string& what, const http::Response& response, Time now, bool has_body = true);
+// The beginning of a page that is not the store's, for a message; "" if it is blank.
+std::string page_in(std::string_view body);
 // Whether a retry may help: no response, or a transient error.
 bool retryable(const StoreError& error);
 

@@ -89,7 +89,12 @@ void Client::send(CallId id) {
 
 void Client::send_signed(CallId id, Result<Credentials> keys) {
   auto& call = *m_calls.at(id);
-  if (!keys) return failed(id, {in_context(call.what, std::move(keys.error())), 0, {}});
+  if (!keys) {
+    auto why = in_context(call.what, std::move(keys.error()));
+    using enum ErrorKind;  // a missing file is not a missing object: the store has said nothing
+    if (why.kind == not_found || why.kind == conflict || why.kind == denied) why.kind = input;
+    return failed(id, {std::move(why), 0, {}});
+  }
   // An operation on an object would otherwise apply to the bucket.
   if (call.keyless) return finish(id, StoreError{in_context(call.what, input_error("a bucket is not an object: a key is required")), 0, {}});
   auto sent = call.request;
@@ -150,7 +155,8 @@ void Client::answered(CallId id, Result<http::Response> response) {
   if (!response) return failed(id, {in_context(call.what, std::move(response.error())), 0, {}});
   const bool other = response->status == 412 && call.take;
   if (other) return failed(id, another_object(call.what));
-  if (response->status / 100 != 2) return failed(id, refused(call.what, *response, m_loop.now()));
+  if (response->status / 100 != 2)
+    return failed(id, refused(call.what, *response, m_loop.now(), call.request.method != "HEAD" && call.request.method != "DELETE"));
   if (auto problem = call.read(*response, call.came)) return failed(id, std::move(*problem));
   if (auto problem = call.other_content(*response)) return failed(id, std::move(*problem));
   finish(id, std::nullopt);
@@ -200,12 +206,12 @@ void Client::failed(CallId id, StoreError error) {
     return;
   }
   // Credentials are rotated while we work: the cached ones may be the old ones.
-  const bool keys_again =
-      (error.status == 401 || error.status == 403 || error.code == "ExpiredToken" || (error.status == 400 && error.code.empty())) &&
-      !std::exchange(call.renewed, true);
+  const bool rejected = error.status == 401 || error.status == 403 || error.code == "ExpiredToken" || (error.status == 400 && error.code.empty());
+  const bool keys_again = rejected && !std::exchange(call.renewed, true);
   if (keys_again) m_keys->refused(call.keys);
   const auto pause = http::retry_pause(call.tries, error.retry_after, m_random);
   if (!keys_again && !(retryable(error) && !call.late)) {
+    if (const auto renewal = rejected ? m_keys->renewal() : std::string(); !renewal.empty()) error.error.message += "; " + renewal;
     if (call.tries > 1 && retryable(error)) error.error.message += fmt::format(" (after {} attempts)", call.tries);
     return finish(id, std::move(error));
   }

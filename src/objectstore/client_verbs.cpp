@@ -190,7 +190,7 @@ PendingCall Client::complete_upload(const Address& to, const std::string& upload
 PendingCall Client::abort_upload(const Address& to, const std::string& upload, Done<std::monostate> done) {
   return call<std::monostate>(prepared("give up the upload of", "DELETE", to, {{"uploadId", upload}}), nothing,
                               [done = std::move(done)](Answer<std::monostate> answer) {
-                                if (!answer && answer.error().status == 404) return done(std::monostate());
+                                if (!answer && answer.error().error.kind == ErrorKind::not_found) return done(std::monostate());
                                 done(std::move(answer));
                               });
 }

@@ -17,10 +17,13 @@ class CredentialsProvider {
  public:
   using Done = std::function<void(Result<Credentials> keys)>;
   virtual ~CredentialsProvider() = default;
-  // The current credentials; `done` may be called before this returns. Errors: input, denied, unavailable; none contains a secret.
+  // The current credentials; `done` may be called before this returns. Errors: of any kind, which says nothing about the store; none contains a
+  // secret.
   virtual void ask(Done done) = 0;
   // The store rejected `keys`: if they are the cached ones, the next ask() obtains new ones.
   virtual void refused(const Credentials& /*keys*/) {}
+  // What came of that, for the message of a request that is rejected again; "" if unknown.
+  [[nodiscard]] virtual std::string renewal() const { return {}; }
 };
 
 std::unique_ptr<CredentialsProvider> fixed_credentials(Credentials keys);

@@ -65,16 +65,16 @@ std::vector<Object> Listing::all() {
 void Listing::look_at_itself() {
   m_call = m_client.head(m_at, [this](Answer<Object> object) {
     const auto done = m_done;
-    if (!object && object.error().error.kind == ErrorKind::denied) return look_for_itself();
-    if (!object && object.error().status != 404) return done(tl::unexpected(std::move(object.error())));
-    if (!object) return done(std::vector<Object>());
+    const auto kind = object ? ErrorKind::internal : object.error().error.kind;
+    if (kind == ErrorKind::denied || kind == ErrorKind::not_found) return look_for_itself();
+    if (!object) return done(tl::unexpected(std::move(object.error())));
     object->key.clear();
     done(std::vector{std::move(*object)});
   });
 }
 
-// With permission to list and put, but not to read, HEAD is denied. The object is in the listing of keys that start with its own, normally as the
-// first.
+// With permission to list and put, but not to read, HEAD is denied; and its 404, which has no body, may be a gateway's. The object is in the listing
+// of keys that start with its own, normally as the first.
 void Listing::look_for_itself() {
   m_call = m_client.list(m_at.bucket, m_at.key, "", [this](Answer<ListPage> page) {
     const auto done = m_done;

@@ -81,15 +81,20 @@ void Fetching::ask_for_list() {
   m_call = m_stores.of(input().from).get(*at, std::nullopt, "", [this](objectstore::Answer<std::string> text) {
     if (!text) return failed(std::move(text.error().error), Lost::all);
     const auto brought = read_list(*text);
-    brought ? fetch(*brought) : failed(brought.error());
+    if (brought) return fetch(*brought);
+    failed({ErrorKind::conflict, fmt::format("{}: {}: {}", list_beside(input().from.uri), brought.error().message, objectstore::page_in(*text))},
+           Lost::nothing);
   });
 }
 
-// What was delivered belongs to the job, and nothing else may change it: it may still appear, but other contents are not accepted.
+// What was delivered belongs to the job, and nothing else may change it: it may still appear, but other contents are not accepted. What refuses it
+// may pass, too: credentials are being replaced, or another server answers for the store.
 void Fetching::failed(Error error, Lost lost) {
   const bool other = error.kind == ErrorKind::not_found || error.kind == ErrorKind::conflict;
-  if (!is_own() || !other) return finish(of_passing(std::move(error)));
+  const bool refused = error.kind == ErrorKind::denied || error.kind == ErrorKind::input;
+  if (!is_own() || !(other || refused)) return finish(of_passing(std::move(error)));
   if (!m_limit) m_limit.emplace(m_stores.loop()).set(patience);
+  if (m_limit->passed() && refused) return finish(std::move(error));
   if (m_limit->passed()) m_lost = lost;
   if (m_limit->passed()) return finish(Error{ErrorKind::unavailable, error.message + "; it is not as it was fetched"});
   m_sink.tell(fmt::format("{} {}: {}; trying again in {}", m_what, input().name, error.message, trainstep::describe(m_pause)));

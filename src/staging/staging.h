@@ -37,15 +37,15 @@ struct StagingSink {
 
 // Downloads every input to its path and overwrites what is there; files that are identical according to the stores' sync state stay. A file appears
 // only when it is complete. Below `own`, an address of the job, an input is exactly what its list says was delivered; what is not there as it was
-// delivered is requested again for a while. Errors: input (nothing is at the address), denied, unavailable, internal (no space).
+// delivered, or is refused, is requested again for a while. Errors: input (nothing is at the address), denied, unavailable, internal (no space).
 class Fetching {
  public:
   // References must outlive it. `what`: for messages.
   Fetching(Stores& stores, const std::vector<plan::TaskInput>& inputs, StagingSink sink, std::string own = "", std::string_view what = "input");
   Fetching(const Fetching&) = delete;
   Fetching& operator=(const Fetching&) = delete;
-  // What was still missing below `own` after waiting. some: objects are not there as they were delivered; all: nothing says that any were ever
-  // delivered.
+  // What was still missing below `own` after waiting. some: objects are not there as they were delivered; all: the list of what was delivered is not
+  // there, nor is anything, unless a listing shows it.
   enum class Lost { nothing, some, all };
   [[nodiscard]] Lost lost() const { return m_lost; }
 

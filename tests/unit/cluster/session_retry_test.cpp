@@ -454,6 +454,30 @@ TEST_CASE_METHOD(Attempts, "of what was delivered and is not there whole, the re
   CHECK(objects.empty());
 }
 
+TEST_CASE_METHOD(Attempts, "what is there stays, whatever answers for the store while it is fetched, and the step says where") {
+  const auto [status, page] = GENERATE(table<int, std::string>(
+      {{404, "<html>no route</html>"}, {404, ""}, {404, "<Error><Code>NoSuchBucket</Code></Error>"}, {302, ""}, {403, "<html>blocked</html>"}}));
+  CAPTURE(status, page);
+  shortened = GENERATE(false, true);
+  fault = [this, otherwise = fault, status = status, page = page](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    const bool is_trained = asked.request.url.host != "api" && job && job->contains("status");  // until the job is deleted
+    return is_trained ? Reply::text(page, status) : otherwise(asked);
+  };
+  begin();
+  loop.run(30min);
+  REQUIRE(outcome);
+  CHECK(outcome->verdict.verdict_class == result::VerdictClass::system);
+  CHECK_THAT(problem, Contains("the delivered outputs are kept at s3://bkt/" + prefix));
+  CHECK(objects.contains(prefix + "/outputs/model/weights"));
+}
+
+TEST_CASE_METHOD(Attempts, "a model whose list somebody has removed stays, and the step says where") {
+  after_training = [this] { objects.erase(prefix + "/outputs/model.objects.json"); };
+  CHECK(attempt() == result::VerdictClass::system);
+  CHECK_THAT(problem, Contains("what is left of the delivered outputs are kept at s3://bkt/" + prefix));
+  CHECK(objects.contains(prefix + "/outputs/model/weights"));
+}
+
 TEST_CASE_METHOD(Attempts, "the data of a program that has written no model go, and what cannot be put in its place stays") {
   const auto verdict_class = GENERATE(result::VerdictClass::user, result::VerdictClass::system);
   judged = result::Verdict{verdict_class, "model_dir: no file", std::nullopt, false, 0};

@@ -275,9 +275,148 @@ TEST_CASE_METHOD(Rotated, "while their Secret has no other keys the store's refu
   const auto fetched = download();
   REQUIRE_FALSE(fetched);
   CHECK(fetched.error().kind == ErrorKind::denied);
-  CHECK_THAT(fetched.error().message, Contains("InvalidAccessKeyId"));
-  CHECK(api.asked().size() <= at_first + 2);
+  CHECK_THAT(fetched.error().message, Contains("InvalidAccessKeyId") && Contains("Secret team-keys was read again: "));
+  if (what == "the same") CHECK_THAT(fetched.error().message, Contains("its credentials are the same"));
+  if (what == "none") CHECK_THAT(fetched.error().message, Contains("Secret team-keys: no key ak"));
+  if (what == "may not be read") CHECK_THAT(fetched.error().message, Contains("get secrets/team-keys: no"));
+  CHECK(api.asked().size() <= at_first + 7);  // in half a minute
   CHECK(std::ranges::count(said, new_keys_said) == 0);
+  CHECK(step().lost() == staging::Fetching::Lost::nothing);
+}
+
+TEST_CASE_METHOD(Rotated, "a Secret that follows its store seconds later, or may not be read for a moment, is read again") {
+  const auto what = GENERATE(as<std::string>(), "late", "absent", "refused");
+  CAPTURE(what);
+  if (what == "absent") secrets.clear();
+  if (what == "refused") no_secret = kube::test::refusal(403, "Forbidden", "no");
+  loop.after(15s, [this] {
+    no_secret.reset();
+    secrets["team-keys"] = {{"ak", encode_base64("new-key")}, {"sk", encode_base64("new-secret")}};
+  });
+  REQUIRE(download());
+  CHECK(read(in_pod("model/c")) == "c");
+  CHECK(std::ranges::count(said, new_keys_said) == 1);
+}
+
+TEST_CASE_METHOD(Rotated, "that new keys are refused as well is told") {
+  secrets["team-keys"] = {{"ak", encode_base64("other-key")}, {"sk", encode_base64("new-secret")}};
+  const auto fetched = download();
+  REQUIRE_FALSE(fetched);
+  CHECK_THAT(fetched.error().message, Contains("InvalidAccessKeyId") && Contains("Secret team-keys was read again"));
+}
+
+TEST_CASE_METHOD(Step, "only a listing that shows nothing says that what was delivered is gone") {
+  using enum staging::Fetching::Lost;
+  const std::string list = "jobs/job/outputs/model.objects.json";
+  delivered("model", "weights", "w");
+  output("model");
+  auto lost = nothing;
+  std::string said_why = "the object store answered 404";
+  SECTION("its list is gone") {
+    objects.erase(list);
+    lost = some;
+  }
+  SECTION("an object is gone") {
+    objects.erase("jobs/job/outputs/model/weights");
+    lost = some;
+  }
+  SECTION("all is gone") {
+    objects.clear();
+    lost = all;
+  }
+  SECTION("all is gone there, but there are outputs elsewhere") {
+    objects.clear();
+    plan.data.task.outputs.push_back(
+        {.name = "o", .type = spec::Type::artifact, .declared = {}, .path = {}, .folder_is = {}, .to = {"s3://b/o", 0, ""}});
+    lost = some;
+  }
+  SECTION("its list is gone, and nothing may be listed") {
+    objects.erase(list);
+    refuse("GET /bkt encoding", 403, "AccessDenied");
+  }
+  SECTION("another server answers with a page") {
+    fault = [](const auto&) { return Reply::text("<html>no route</html>", 404); };
+    said_why += ": <html>no route</html>";
+  }
+  SECTION("another server answers without one") {
+    fault = [](const auto&) { return Reply::text("", 404); };
+  }
+  SECTION("the bucket is not there") {
+    refuse("", 404, "NoSuchBucket");
+    said_why += " NoSuchBucket";
+  }
+  const auto fetched = download();
+  REQUIRE_FALSE(fetched);
+  CHECK_THAT(fetched.error().message, Contains(said_why) && Contains("s3://bkt/jobs/job/outputs/model"));
+  CHECK(step().lost() == lost);
+}
+
+TEST_CASE_METHOD(Step, "a record that is not there says as little as a list") {
+  using enum staging::Fetching::Lost;
+  auto lost = all;
+  SECTION("nothing else is there") {}
+  SECTION("outputs are") {
+    delivered("model", "weights", "w");
+    lost = some;
+  }
+  SECTION("the Secret is not there") {
+    secrets.clear();
+    lost = nothing;
+  }
+  CHECK_FALSE(report());
+  CHECK(step().lost() == lost);
+}
+
+TEST_CASE_METHOD(Step, "whatever answers for the store for 25 seconds, record and outputs are fetched") {
+  const auto [status, page] = GENERATE(table<int, std::string>(
+      {{404, "<html>no route</html>"}, {404, ""}, {302, ""}, {400, "<html>"}, {403, "<html>blocked</html>"}, {200, "<html>log in</html>"}}));
+  CAPTURE(status, page);
+  delivered("model", "weights", "w");
+  output("model");
+  objects["jobs/job/finished.json"] = result::to_text(much());
+  fault = [this, until = loop.now() + 25s, status = status, page = page](const auto&) -> std::optional<Reply> {
+    return loop.now() < until ? std::optional(Reply::text(page, status)) : std::nullopt;
+  };
+  SECTION("record") { CHECK(report()); }
+  SECTION("outputs") {
+    REQUIRE(download());
+    CHECK(read(in_pod("model/weights")) == "w");
+  }
+}
+
+TEST_CASE_METHOD(Step, "a page in the place of a list or a record is told with its address") {
+  output("model");
+  fault = [](const auto&) { return Reply::text("<html>log in</html>"); };
+  CHECK_THAT(download().error().message, Contains("s3://bkt/jobs/job/outputs/model.objects.json: cannot read") && Contains("<html>log in"));
+  CHECK_THAT(report().error().message, Contains("s3://bkt/jobs/job/finished.json: cannot read") && Contains("<html>log in"));
+}
+
+TEST_CASE_METHOD(Step, "a token file that is missing while outputs are fetched is not taken for a missing object") {
+  plan.data.secrets.front().secret.clear();
+  const auto token = in_pod("token");
+  write(token, "jwt");
+  environment = {{"AWS_WEB_IDENTITY_TOKEN_FILE", token}, {"AWS_ROLE_ARN", "arn:aws:iam::1:role/train"}};
+  fault = [](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    if (asked.request.url.host == "store") return std::nullopt;
+    return Reply::text(
+        "<R><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>k</AccessKeyId><SecretAccessKey>s</SecretAccessKey>"
+        "<SessionToken>t</SessionToken><Expiration>2000-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleWithWebIdentityResult></R>");
+  };
+  delivered("model", "weights", "w");
+  output("model");
+  REQUIRE(end(&StepData::read_credentials));
+  std::filesystem::remove(token);
+  SECTION("for good") {
+    const auto found = report();
+    REQUIRE_FALSE(found);
+    CHECK_THAT(found.error().message, Contains("No such file"));
+    CHECK_FALSE(download());
+    CHECK(step().lost() == staging::Fetching::Lost::nothing);
+  }
+  SECTION("for a moment") {
+    loop.after(10s, [&] { write(token, "jwt"); });
+    CHECK(download());
+  }
 }
 
 TEST_CASE_METHOD(Step, "outputs that are not there are told with their address") {
@@ -463,4 +602,25 @@ TEST_CASE_METHOD(Delivered, "what cannot be read of it is said, and the rest is 
   CHECK(read() == std::map<std::string, std::string>{{"s3://bkt/kfp/there", "{}"}});
   REQUIRE(said.size() == 1);
   CHECK_THAT(said[0], Contains("metrics: the program's output is not merged") && Contains("s3://bkt/kfp/gone"));
+}
+
+TEST_CASE_METHOD(Delivered, "of several outputs the others are what is left when one has gone") {
+  using enum staging::Fetching::Lost;
+  delivered("model", "model_dir");
+  const bool several = GENERATE(true, false);
+  if (several) delivered("other", "");
+  objects["kfp/other/a"] = "a";
+  const auto found = end([&](StepData::Done done) { step().look_for(outputs, StepData::Where::everywhere, std::move(done)); });
+  REQUIRE_FALSE(found);
+  CHECK(found.error().kind == ErrorKind::not_found);
+  CHECK(step().lost() == (several ? some : all));
+}
+
+TEST_CASE_METHOD(Delivered, "where the store does not say what has gone, nothing has") {
+  delivered("model", "model_dir");
+  SECTION("its listing is refused") { refuse("GET", 403, "AccessDenied"); }
+  SECTION("the bucket is another one's") { refuse("GET", 404, "NoSuchBucket"); }
+  SECTION("the Secret has gone") { secrets.clear(); }
+  CHECK_FALSE(end([&](StepData::Done done) { step().look_for(outputs, StepData::Where::everywhere, std::move(done)); }));
+  CHECK(step().lost() == staging::Fetching::Lost::nothing);
 }

@@ -73,7 +73,9 @@ TEST_CASE("a refusal tells what was tried, the store's words, and what to do") {
   };
   const Row rows[] = {
       {404, "NoSuchKey", ErrorKind::not_found, false, ""},
-      {404, "NoSuchBucket", ErrorKind::not_found, false, "; create the bucket, or correct its name"},
+      {404, "NoSuchUpload", ErrorKind::not_found, false, ""},
+      {404, "NoSuchWebsite", ErrorKind::input, false, ""},
+      {404, "NoSuchBucket", ErrorKind::input, false, "; create the bucket, or correct its name"},
       {403, "AccessDenied", ErrorKind::denied, false, "; these credentials do not permit this"},
       {403, "SignatureDoesNotMatch", ErrorKind::denied, false, "; the secret key does not match the access key"},
       {400, "ExpiredToken", ErrorKind::input, false, "; the temporary credentials have expired"},
@@ -96,6 +98,16 @@ TEST_CASE("a refusal tells what was tried, the store's words, and what to do") {
     CHECK(error.error.message ==
           "put s3://b/k: the object store answered " + std::to_string(row.status) + " " + row.code + " (because)" + row.advice);
   }
-  CHECK(answered(502, "<html>bad gateway</html>").error.message == "put s3://b/k: the object store answered 502");
+  CHECK(answered(502, "<html>bad gateway</html>").error.message == "put s3://b/k: the object store answered 502: <html>bad gateway</html>");
   CHECK(refused("x", {503, {{"Retry-After", "7"}}, ""}, now).retry_after == Duration{7'000});
+}
+
+TEST_CASE("only the store says that an object does not exist: a page without its code may be of any server before it") {
+  const auto answered = [](const std::string& body, bool has_body) { return refused("get s3://b/k", {404, {}, body}, Time{}, has_body); };
+  const auto page = answered("<html>\n<h1>no route</h1>" + std::string(200, 'x'), true);
+  CHECK(retryable(page));
+  CHECK_THAT(page.error.message, Catch::Matchers::StartsWith("get s3://b/k: the object store answered 404: <html>\\n<h1>no route</h1>xxx") &&
+                                     Catch::Matchers::EndsWith("x…"));
+  CHECK(retryable(answered("", true)));
+  CHECK(answered("", false).error.kind == ErrorKind::not_found);  // to HEAD
 }

@@ -244,6 +244,35 @@ TEST_CASE_METHOD(Bucket, "without keys nothing is asked") {
   CHECK(server.asked().empty());
 }
 
+TEST_CASE_METHOD(Bucket, "that keys cannot be had is not taken for the store's answer about an object") {
+  const auto kind = GENERATE(ErrorKind::not_found, ErrorKind::conflict, ErrorKind::denied);
+  keys->problem = Error{kind, "cannot read /keys/token"};
+  CHECK(get().error().error.kind == ErrorKind::input);
+  std::optional<Answer<std::vector<Object>>> listed;
+  const Listing listing(client, object, [&](auto answer) { listed = std::move(answer); });
+  loop.run();
+  REQUIRE(listed);
+  CHECK_FALSE(*listed);
+}
+
+TEST_CASE_METHOD(Bucket, "a 404 without the store's code is retried, as whoever answers for it may only do so for a while") {
+  server.reply(Reply::text("<html>default backend - 404</html>", 404));
+  server.reply(Reply::text("", 404));
+  server.reply(with_etag("e"));
+  CHECK(get());
+}
+
+TEST_CASE_METHOD(Bucket, "nothing is at an address if a listing says so, not if HEAD alone does") {
+  server.reply(Reply::text("<ListBucketResult></ListBucketResult>"));
+  server.reply(Reply::text("", 404));
+  server.reply(Reply::text("<ListBucketResult><Contents><Key>dir/k</Key><Size>42</Size></Contents></ListBucketResult>"));
+  std::optional<Answer<std::vector<Object>>> listed;
+  const Listing listing(client, object, [&](auto answer) { listed = std::move(answer); });
+  loop.run();
+  REQUIRE(listed);
+  CHECK(listed->value().size() == 1);
+}
+
 TEST_CASE_METHOD(Bucket, "a body that cannot be read ends the call") {
   const auto answer = outcome<Object>(
       [&](auto done) { client.put(object, [] { return Result<std::string>(input_error("model.bin changed while it was read")); }, done).detach(); });

@@ -166,6 +166,7 @@ TEST_CASE_METHOD(OddStore, "pages that come again and again under new names have
 TEST_CASE_METHOD(OddStore, "an upload that is listed twice is given up once") {
   transport.reply(Reply::text("<ListBucketResult></ListBucketResult>"));
   transport.reply(Reply::text("", 404));
+  transport.reply(Reply::text("<ListBucketResult></ListBucketResult>"));  // of the object itself
   transport.reply(
       Reply::text("<ListMultipartUploadsResult><Upload><Key>model/a</Key><UploadId>1</UploadId></Upload>"
                   "<IsTruncated>true</IsTruncated><NextKeyMarker>model/a</NextKeyMarker></ListMultipartUploadsResult>"));
