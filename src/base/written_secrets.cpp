@@ -171,10 +171,16 @@ std::string_view netrc_password(std::string_view text, std::string_view name) {
   return rest.substr(0, rest.find_first_of(" \t\r\n"));
 }
 
+// Of Secrets, in a quota: "used: secrets=5".
+bool is_count(std::string_view name, std::string_view value) {
+  return name == "secrets" && value.size() < shortest_secret && value.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 // Whether the text after a colon and a blank is a sentence and not a value: "token: must not be empty", "/keys/0/access_key: Permission denied". A
 // short word is too short for redacted(), and the last component of a path is a file name.
 bool is_prose(std::string_view text, std::string_view name, std::string_view value) {
   constexpr std::size_t shortest_secret = 6;
+  if (is_count(name, value)) return true;
   const auto place = [&](std::string_view part) { return static_cast<std::size_t>(part.data() - text.data()); };
   const auto rest = text.substr(place(value) + value.size());
   const bool goes_on = rest.size() > 1 && rest[0] == ' ' && std::isalpha(static_cast<unsigned char>(rest[1])) != 0;

@@ -54,6 +54,7 @@ TEST_CASE("what stands behind a name that sounds secret, or a flag, is hidden, a
                           Row{"os.environ.setdefault(\"HF_TOKEN\", \"hunter2\")", "os.environ.setdefault(\"HF_TOKEN\", \"[redacted]\")"},
                           Row{"putenv('HF_TOKEN','hunter2')", "putenv('HF_TOKEN','[redacted]')"},
                           Row{"Authorization:\tBearer\tabc def", "Authorization:\t[redacted] def"},
+                          Row{"secrets=hunter2 secrets=1234567", "secrets=[redacted] secrets=[redacted]"},
                           Row{"api_tokens: hunter2", "api_tokens: [redacted]"},
                           Row{"- --token\n- hunter2\n- -v", "- --token\n- [redacted]\n- -v"},
                           Row{"machine hub login me password hunter2", "machine hub login me password [redacted]"},
@@ -89,6 +90,7 @@ TEST_CASE("what is harmless stays readable") {
                            "os.environ.get(\"HF_TOKEN\", default)",
                            "say(\"token is old\", \"x\")",
                            "num_tokens: 3",
+                           "exceeded quota: q, requested: secrets=1, used: secrets=10, limited: count/secrets=10",
                            "tokens: 4096"}) {
     CAPTURE(text);
     CHECK(without_written_secrets(text) == text);
