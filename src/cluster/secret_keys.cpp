@@ -18,9 +18,11 @@ constexpr Duration patience{60'000};
 Result<std::string> decoded(const Json& secret, const std::string& key) {
   const auto* data = at(&secret, "data");
   const auto text = decode_base64(cluster::text(data, key));
-  if (text && !trim(*text).empty()) return std::string(trim(*text));
+  const auto value = trim(text ? std::string_view(*text) : std::string_view());
+  if (!value.empty() && !objectstore::has_control(value)) return std::string(value);
   const auto name = cluster::text(metadata_of(secret), "name");
   if (at(data, key) == nullptr) return input_error(fmt::format("Secret {}: no key {}", name, key));
+  if (!value.empty()) return input_error(fmt::format("Secret {}: the value of {} contains a control character", name, key));
   return input_error(fmt::format("Secret {}: the value of {} is {}", name, key, text ? "empty" : "not valid base64"));
 }
 

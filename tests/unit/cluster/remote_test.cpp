@@ -79,6 +79,16 @@ TEST_CASE("what is missing beside minio-url is named, and no value is shown") {
   }
 }
 
+TEST_CASE("a control character in a key of the store is an error that names Secret and key") {
+  const std::string key = GENERATE("minio-accesskey", "minio-secretkey");
+  auto texts = minio;
+  texts[key] = GENERATE(as<std::string>(), "who\r\nX-Evil: 1", "who\x7F", "who\x01") + "end";
+  const auto store = job_store(secret(texts));
+  REQUIRE_FALSE(store);
+  CHECK(store.error().kind == ErrorKind::input);
+  CHECK(store.error().message == "Secret training, " + key + ": contains a control character");
+}
+
 TEST_CASE("what a half-filled Secret lacks of a store is completed key by key, the two keys together") {
   const auto completed = [](Json texts) {
     auto store = job_store(secret(texts), usual_folder());

@@ -187,6 +187,11 @@ TEST_CASE_METHOD(Step, "keys that cannot be had are told with the Secret and the
                    {},
                    ErrorKind::input,
                    "Secret team-keys: the value of ak is not valid base64"},
+               Row{"a line break",
+                   {{"ak", encode_base64("key\r\nX: 1")}, {"sk", encode_base64("secret-of-team")}},
+                   {},
+                   ErrorKind::input,
+                   "Secret team-keys: the value of ak contains a control character"},
                Row{"not there", nullptr, {}, ErrorKind::not_found, "credentials of the object store: "},
                Row{"may not be read", nullptr, kube::test::refusal(403, "Forbidden", "no"), ErrorKind::denied, "credentials of the object store: "});
   CAPTURE(row.name);
