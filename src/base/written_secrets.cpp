@@ -171,16 +171,10 @@ std::string_view netrc_password(std::string_view text, std::string_view name) {
   return rest.substr(0, rest.find_first_of(" \t\r\n"));
 }
 
-// Of Secrets, in a quota: "used: secrets=5".
-bool is_count(std::string_view name, std::string_view value) {
-  return name == "secrets" && value.size() < shortest_secret && value.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 // Whether the text after a colon and a blank is a sentence and not a value: "token: must not be empty", "/keys/0/access_key: Permission denied". A
 // short word is too short for redacted(), and the last component of a path is a file name.
 bool is_prose(std::string_view text, std::string_view name, std::string_view value) {
   constexpr std::size_t shortest_secret = 6;
-  if (is_count(name, value)) return true;
   const auto place = [&](std::string_view part) { return static_cast<std::size_t>(part.data() - text.data()); };
   const auto rest = text.substr(place(value) + value.size());
   const bool goes_on = rest.size() > 1 && rest[0] == ' ' && std::isalpha(static_cast<unsigned char>(rest[1])) != 0;
@@ -189,6 +183,12 @@ bool is_prose(std::string_view text, std::string_view name, std::string_view val
   const auto before = text.substr(0, place(name));
   const auto begin = before.find_last_of(" \t\r\n\"'=,;([{");
   return value.size() < shortest_secret || before.find('/', begin == std::string_view::npos ? 0 : begin) != std::string_view::npos;
+}
+
+// A quota's number of Secrets: "exceeded quota: q, requested: secrets=1, used: secrets=20".
+bool is_count(std::string_view name, std::string_view value) {
+  constexpr std::size_t longest = 4;
+  return name == "secrets" && value.size() <= longest && std::ranges::all_of(value, [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
 // "-----BEGIN EC PRIVATE KEY-----" … "-----END EC PRIVATE KEY-----", or as much of it as there is; empty: not a private key.
@@ -252,7 +252,7 @@ std::vector<std::string_view> written_secrets(std::string_view text) {
     if (value.empty()) value = value_below(text, name, rest);
     if (value.empty()) value = typed_value(rest);
     if (value.empty()) value = value_at(rest);
-    if (value.empty() || is_prose(text, name, value)) continue;
+    if (value.empty() || is_prose(text, name, value) || is_count(name, value)) continue;
     if (!value.starts_with("[redacted")) found.push_back(value);
     at = static_cast<std::size_t>(value.data() - text.data()) + value.size();
   }

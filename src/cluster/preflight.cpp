@@ -99,7 +99,7 @@ void Preflight::answered(std::size_t right, const kube::Answer& answer) {
 void Preflight::check_credentials() {
   const auto is_of_secrets = [](const Permission& right) { return right.resource == "secrets"; };
   if (std::ranges::any_of(m_diagnosis.missing, is_of_secrets)) return try_pods();
-  StepData::Context context{m_client, m_transport, m_name_space, m_data.environment, {}, 0, [](const std::string&) {}};
+  StepData::Context context{m_client, m_transport, m_name_space, m_data.environment, {}, 0, [this](const std::string& line) { tell(warning, line); }};
   context.retry = patience;
   m_step_data = std::make_unique<StepData>(m_plan, std::move(context));
   m_step_data->read_credentials([this](const Result<void>& found) {

@@ -14,6 +14,7 @@
 #include "data/signature.h"
 #include "data/taking_back.h"
 #include "objectstore/remote_credentials.h"
+#include "staging/delivered.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -63,7 +64,9 @@ void StepData::open(Done done) {
   const auto& access = m_plan.data.secrets[m_found.size()];
   if (access.secret.empty()) {
     if (auto keys = objectstore::check_keys(m_context.environment); !keys) return later([done = std::move(done), keys] { done(keys); });
-    return found(objectstore::keys_of(m_context.home.loop(), m_context.transport, m_context.environment, access.region), std::move(done));
+    m_asked = objectstore::keys_of(m_context.home.loop(), m_context.transport, m_context.environment, access.region);
+    m_wanted = std::move(done);
+    return ask_for_keys();
   }
   if (const auto known = m_context.keys.find(access.secret); known != m_context.keys.end())
     return found(m_context.keys_at.secret.empty() ? objectstore::fixed_credentials(known->second) : renewed(m_context.keys_at, known->second),
@@ -78,6 +81,68 @@ void StepData::open(Done done) {
   m_call = m_context.home.get({"v1", "secrets", m_context.name_space, at.secret, ""}, {}, m_context.retry, read);
 }
 
+// What the environment names may not be there: that is known before it is needed.
+void StepData::ask_for_keys() {
+  m_asked->ask([this](const Result<objectstore::Credentials>& keys) { asked(keys); });
+}
+
+void StepData::asked(const Result<objectstore::Credentials>& keys) {
+  if (keys) m_limit.reset();
+  if (keys) return found(std::exchange(m_asked, nullptr), std::exchange(m_wanted, nullptr));
+  auto error = in_context("credentials of the object store", keys.error());
+  const bool waits = error.kind == ErrorKind::unavailable;
+  auto& loop = m_context.home.loop();
+  if (waits && !m_limit) m_context.say(error.message + "; trying again");
+  if (waits && !m_limit) m_limit.emplace(loop).set(m_context.retry.at_most.value_or(second));
+  if (waits && !m_limit->passed()) {
+    m_next_look = loop.timer(second, [this] { ask_for_keys(); });
+    return;
+  }
+  m_limit.reset();
+  if (!waits) error.kind = ErrorKind::input;
+  m_next_look = loop.timer(Duration(0), [this, error = std::move(error)] { std::exchange(m_wanted, nullptr)(error); });
+}
+
+// What the pods will deliver is not there yet: credentials that may read and list it are told so. A store that only the pods reach, and one that does
+// not permit listing, and so refuses what does not exist, leave a doubt.
+void StepData::try_to_read(Done done) {
+  constexpr Duration longest_answer{10'000};
+  if (m_plan.data.downloads.empty()) return done({});
+  const auto& place = m_plan.data.downloads.front().at;
+  const auto address = Address::parse(staging::list_beside(place.uri));
+  if (!address) return done(address.error());
+  m_wanted = std::move(done);
+  m_next_look = m_context.home.loop().timer(longest_answer, [this] {
+    m_reading.cancel();
+    doubt(m_plan.data.task.stores[m_plan.data.downloads.front().at.store].endpoint + " does not answer");
+  });
+  m_reading = m_stores->of(place).get(*address, std::nullopt, "", [this](const auto& answer) { tried_to_read(answer); });
+}
+
+void StepData::tried_to_read(const objectstore::Answer<std::string>& answer) {
+  if (answer || answer.error().error.kind == ErrorKind::not_found) return tell({});
+  const auto& code = answer.error().code;
+  const auto& why = answer.error().error;
+  if (code == "NoSuchBucket" || (why.kind == ErrorKind::denied && !code.empty() && code != "AccessDenied")) return refuse(why);
+  if (code != "AccessDenied") return doubt(why.message);
+  const auto& place = m_plan.data.downloads.front().at;
+  const auto address = *Address::parse(staging::list_beside(place.uri));
+  m_reading =
+      m_stores->of(place).list(address.bucket, address.key, "", [this, why](const auto& listed) { listed ? refuse(why) : doubt(why.message); });
+}
+
+void StepData::refuse(const Error& why) { tell(in_context("the outputs could not be fetched", why)); }
+
+void StepData::doubt(const std::string& why) {
+  m_context.say("whether the outputs can be fetched is unknown: " + why);
+  tell({});
+}
+
+void StepData::tell(const Result<void>& result) {
+  m_next_look.cancel();
+  std::exchange(m_wanted, nullptr)(result);
+}
+
 std::unique_ptr<objectstore::CredentialsProvider> StepData::renewed(const objectstore::CredentialsRef& at, objectstore::Credentials first) {
   return std::make_unique<SecretKeys>(m_context.home, m_context.name_space, at, std::move(first), m_context.say);
 }
@@ -90,7 +155,10 @@ void StepData::found(std::shared_ptr<objectstore::CredentialsProvider> keys, Don
 void StepData::read_credentials(Done done) {
   const bool needed = !m_plan.data.uploads.empty() || !m_plan.data.downloads.empty();
   m_context.retry.silence_counts = true;
-  later([this, needed, done = std::move(done)] { needed ? open(done) : done({}); });
+  later([this, needed, done = std::move(done)] {
+    if (!needed) return done({});
+    open([this, done](Result<void> opened) { opened ? try_to_read(done) : done(std::move(opened)); });
+  });
 }
 
 void StepData::upload(Done done) {
@@ -98,7 +166,7 @@ void StepData::upload(Done done) {
   for (const auto& carried : m_plan.data.uploads)
     if (std::error_code unknown; !std::filesystem::exists(carried.path, unknown))
       return later([done, &carried] { done(input_error(fmt::format("{}: {} does not exist", carried.name, carried.path))); });
-  open([this, done = std::move(done)](Result<void> opened) {
+  read_credentials([this, done = std::move(done)](Result<void> opened) {
     if (!opened) return done(std::move(opened));
     for (const auto& carried : m_plan.data.uploads) {
       plan::TaskOutput output;

@@ -51,7 +51,7 @@ class StepData {
   ~StepData();  // cancels what is in progress
 
   // Reads the credentials of the stores if the step itself uploads inputs or downloads outputs: once, for everything that follows, and again only if
-  // a store refuses them. Errors: input (credentials), not_found, denied, unavailable.
+  // a store refuses them; and tries whether they may read where the outputs will be. Errors: input (credentials), not_found, denied, unavailable.
   void read_credentials(Done done);
   // Uploads local inputs to the job's prefix. Errors: input (a missing path, credentials, bucket), denied, unavailable.
   void upload(Done done);
@@ -91,6 +91,13 @@ class StepData {
 
  private:
   void open(Done done);
+  void ask_for_keys();
+  void asked(const Result<objectstore::Credentials>& keys);
+  void try_to_read(Done done);
+  void tried_to_read(const objectstore::Answer<std::string>& answer);
+  void refuse(const Error& why);
+  void doubt(const std::string& why);
+  void tell(const Result<void>& result);
   void found(std::shared_ptr<objectstore::CredentialsProvider> keys, Done done);
   std::unique_ptr<objectstore::CredentialsProvider> renewed(const objectstore::CredentialsRef& at, objectstore::Credentials first);
   void later(std::function<void()> task);
@@ -110,7 +117,8 @@ class StepData {
 
   const plan::Plan& m_plan;
   Context m_context;
-  std::vector<staging::Stores::Opened> m_found;  // so far
+  std::vector<staging::Stores::Opened> m_found;               // so far
+  std::shared_ptr<objectstore::CredentialsProvider> m_asked;  // for the first time
   std::unique_ptr<staging::Stores> m_stores;
   std::unique_ptr<staging::Fetching> m_fetching;
   std::unique_ptr<staging::Delivery> m_delivery;
@@ -131,6 +139,7 @@ class StepData {
   std::optional<Deadline> m_limit;  // for what is refused, or not there
   Duration m_pause{};
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
+  Done m_wanted;  // while keys are asked for, or reading is tried
 };
 
 }  // namespace trainstep::cluster

@@ -64,20 +64,25 @@ class Remote : public CredentialsProvider {
 
   void answered(Result<http::Response> response) {
     m_exchange = 0;
-    const bool passing = !response || response->status == 429 || response->status >= 500;
+    auto read = response ? read_from(*response) : Result<Temporary>(std::move(response.error()));
+    const bool passing = !response || (!read && read.error().kind == ErrorKind::unavailable);
     if (passing && m_tries < most_tries) {
       m_pause = m_loop.timer(next_try * m_tries, [this] { fetch(); });
       return;
     }
-    if (!response) return tell(in_context(m_service.what, std::move(response.error())));
-    if (response->status / 100 != 2) {
-      const auto kind = passing ? ErrorKind::unavailable : ErrorKind::denied;
-      return tell(Error{kind, fmt::format("{}: the service answered {}", m_service.what, response->status)});
-    }
-    auto read = m_service.read(response->body);
     if (!read) return tell(in_context(m_service.what, std::move(read.error())));
     m_known = std::move(*read);
     tell(m_known->keys);
+  }
+
+  // A page of another server is no answer, and may be gone by the next try.
+  [[nodiscard]] Result<Temporary> read_from(const http::Response& response) const {
+    const auto status = response.status;
+    const auto kind = status / 100 == 2 || status == 429 || status >= 500 ? ErrorKind::unavailable : ErrorKind::denied;
+    if (status / 100 != 2) return Error{kind, fmt::format("the service answered {}", status)};
+    auto read = m_service.read(response.body);
+    if (!read) read.error().kind = kind;
+    return read;
   }
 
   void tell(const Result<Credentials>& keys) {
@@ -146,6 +151,7 @@ Service role_service(const Environment& environment, std::string_view usual_regi
   const auto session = value(environment, "AWS_ROLE_SESSION_NAME");
   auto ask = [address, role = value(environment, "AWS_ROLE_ARN"), session = session.empty() ? "trainstep" : session,
               file = value(environment, "AWS_WEB_IDENTITY_TOKEN_FILE")]() -> Result<http::Request> {
+    if (role.empty()) return input_error("AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not");
     http::Request request;
     request.method = "POST";
     ASSIGN(request.url, http::Url::parse(address));

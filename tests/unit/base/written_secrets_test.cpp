@@ -54,7 +54,6 @@ TEST_CASE("what stands behind a name that sounds secret, or a flag, is hidden, a
                           Row{"os.environ.setdefault(\"HF_TOKEN\", \"hunter2\")", "os.environ.setdefault(\"HF_TOKEN\", \"[redacted]\")"},
                           Row{"putenv('HF_TOKEN','hunter2')", "putenv('HF_TOKEN','[redacted]')"},
                           Row{"Authorization:\tBearer\tabc def", "Authorization:\t[redacted] def"},
-                          Row{"secrets=hunter2 secrets=1234567", "secrets=[redacted] secrets=[redacted]"},
                           Row{"api_tokens: hunter2", "api_tokens: [redacted]"},
                           Row{"- --token\n- hunter2\n- -v", "- --token\n- [redacted]\n- -v"},
                           Row{"machine hub login me password hunter2", "machine hub login me password [redacted]"},
@@ -90,7 +89,6 @@ TEST_CASE("what is harmless stays readable") {
                            "os.environ.get(\"HF_TOKEN\", default)",
                            "say(\"token is old\", \"x\")",
                            "num_tokens: 3",
-                           "exceeded quota: q, requested: secrets=1, used: secrets=10, limited: count/secrets=10",
                            "tokens: 4096"}) {
     CAPTURE(text);
     CHECK(without_written_secrets(text) == text);
@@ -111,6 +109,8 @@ TEST_CASE("a message shows no secret that it quotes, and all of its own words") 
         Row{R"(name: "--token hunter22" is no name)", R"(name: "--token [redacted]" is no name)"},
         Row{R"(user "me": token: expected a string, got 3)", R"(user "me": token: expected a string, got 3)"},
         Row{R"(cluster_configuration_secret: "Store" cannot be a name)", R"(cluster_configuration_secret: "Store" cannot be a name)"},
+        Row{"exceeded quota: q, requested: secrets=1, used: secrets=20, limited: secrets=hunter22",
+            "exceeded quota: q, requested: secrets=1, used: secrets=20, limited: secrets=[redacted]"},
         Row{R"(secrets "store": access_key: Forbidden)", R"(secrets "store": access_key: Forbidden)"}}) {
     CAPTURE(row.text);
     CHECK(without_quoted_secrets(row.text) == row.shown);

@@ -27,6 +27,7 @@ struct Check {
   Reply keys = trainstep::test::secret("team-keys", {{"ak", "key"}, {"sk", "secret"}});
   std::vector<std::string> found;  // "error: …"
   std::optional<Result<Diagnosis>> done;
+  Reply store = Reply::text("<Error><Code>NoSuchKey</Code></Error>", 404);
   int readings = 0;
 
   Check() {
@@ -46,6 +47,7 @@ struct Check {
       ++readings;
       return keys;
     }
+    if (asked.request.url.host == "store") return store;
     if (path.ends_with("/resourcequotas")) return trainstep::test::list_of(Json::array());
     if (asked.request.method != "POST") return absent(path.substr(path.rfind('/') + 1));
     CHECK(asked.query("dryRun") == "All");
@@ -120,6 +122,27 @@ TEST_CASE_METHOD(Check, "keys of the environment are missed by a check as by a r
   REQUIRE(*done);
   CHECK((*done)->failed != there);
   CHECK(readings == 0);
+}
+
+TEST_CASE_METHOD(Check, "a check fails where a run's keys cannot work, and doubts where their store does not answer") {
+  std::string line = "error: ";
+  SECTION("a token that is not there") {
+    facts.folder->store = {"http://store:9000", "us-east-1", true, "", "", ""};
+    data.environment = {{"AWS_WEB_IDENTITY_TOKEN_FILE", "/no/such/token"}, {"AWS_ROLE_ARN", "arn"}};
+    line += "credentials of the object store: credentials for AWS_ROLE_ARN: cannot read /no/such/token";
+  }
+  SECTION("keys that the store does not know") {
+    store = Reply::text("<Error><Code>InvalidAccessKeyId</Code></Error>", 403);
+    line += "the outputs could not be fetched: get s3://bkt/jobs/";
+  }
+  SECTION("a store that only the pods reach") {
+    store = Reply::silent();
+    line = "warning: whether the outputs can be fetched is unknown: http://store:9000 does not answer";
+  }
+  run();
+  REQUIRE(*done);
+  CHECK((*done)->failed == line.starts_with("error"));
+  CHECK(std::ranges::any_of(found, [&](const auto& one) { return one.starts_with(line); }));
 }
 
 TEST_CASE_METHOD(Check, "a check of a step that fetches nothing reads no keys") {

@@ -107,7 +107,7 @@ struct Cancelled : FakeStore {
         concluded = loop.now();
       });
     });
-    loop.run(10s);
+    loop.run(15s);  // a store that is away is waited for 10 s
     REQUIRE(job);
     prefix += (*job)["metadata"]["name"].get<std::string>();
     end();

@@ -394,6 +394,7 @@ TEST_CASE_METHOD(Attempts,
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::system);
   CHECK_THAT(outcome->verdict.message, Contains("no credentials for the object store"));
   CHECK_THAT(problem, Contains("the delivered outputs are kept at minio://bkt/models/m"));
+  CHECK(story.count("trying again") == 0);
 }
 
 TEST_CASE_METHOD(Attempts, "where no pod is left, the record of the training tells what it has delivered") {

@@ -28,6 +28,18 @@ TEST_CASE_METHOD(Step, "a step that may not read the credentials of its outputs'
   CHECK(std::ranges::count_if(transport.asked(), [](const auto& one) { return one.request.method == "POST"; }) == 0);
 }
 
+TEST_CASE_METHOD(Step, "a step whose credentials may not read from its outputs' store says so before there is a job") {
+  with_model_only();
+  fault = [otherwise = fault](const FakeTransport::Asked& asked) {
+    return asked.line().starts_with("GET /mlpipeline/") ? std::optional(refusal(403, "AccessDenied")) : otherwise(asked);
+  };
+  run();
+  REQUIRE(verdict);
+  CHECK(verdict->verdict_class == result::VerdictClass::input);
+  CHECK_THAT(verdict->message, Contains("these credentials do not permit this"));
+  CHECK_FALSE(created);
+}
+
 TEST_CASE_METHOD(Step, "the credentials of its outputs' store are read once, before the job is created") {
   with_model_only();
   run();

@@ -220,6 +220,102 @@ TEST_CASE_METHOD(Step, "keys that are known already, or that the environment hol
   CHECK(api.asked().empty());
 }
 
+namespace {
+
+// Keys come from a service that the environment names.
+struct Service : Step {
+  std::function<Reply()> answer = [] {
+    return Reply::text(R"({"AccessKeyId": "k", "SecretAccessKey": "s", "Token": "t", "Expiration": "2126-01-01T00:00:00Z"})");
+  };
+  Service() {
+    plan.data.secrets.front().secret.clear();
+    environment = {{"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://keys/now"}};
+    fault = [this](const FakeTransport::Asked& asked) { return asked.request.url.host == "keys" ? std::optional(answer()) : std::nullopt; };
+    output("model");
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Service, "keys that the environment names are fetched before they are needed, and missed before there is a job") {
+  std::string said_why;
+  auto kind = ErrorKind::input;
+  SECTION("the service refuses") {
+    answer = [] { return Reply::text("no", 403); };
+    said_why = "credentials for this container: the service answered 403";
+  }
+  SECTION("there is no token") {
+    environment = {{"AWS_WEB_IDENTITY_TOKEN_FILE", in_pod("no-token")}, {"AWS_ROLE_ARN", "arn"}};
+    said_why = "cannot read " + in_pod("no-token");
+  }
+  SECTION("there is no role") {
+    environment = {{"AWS_WEB_IDENTITY_TOKEN_FILE", "/etc/hostname"}};
+    said_why = "AWS_ROLE_ARN is not";
+  }
+  SECTION("the service does not answer") {
+    answer = [] { return Reply::lost(); };
+    kind = ErrorKind::unavailable;
+  }
+  SECTION("the service is another one") {
+    answer = [] { return Reply::text("<html>"); };
+    kind = ErrorKind::unavailable;
+  }
+  const auto found = end(&StepData::read_credentials);
+  REQUIRE_FALSE(found);
+  CHECK(found.error().kind == kind);
+  CHECK_THAT(found.error().message, Contains("credentials of the object store: ") && Contains(said_why));
+  CHECK(count("GET /bkt") == 0);
+}
+
+TEST_CASE_METHOD(Service, "a service of keys that answers nothing useful for a minute is waited for") {
+  const auto odd = GENERATE(Reply::lost(), Reply::text("<html>"), Reply::text("{}"), Reply::text("", 503));
+  answer = [this, odd, good = answer, until = loop.now() + 1min] { return loop.now() < until ? odd : good(); };
+  CHECK(end(&StepData::read_credentials));
+  CHECK(std::ranges::count_if(said, [](const auto& line) { return line.ends_with("; trying again"); }) == 1);
+}
+
+TEST_CASE_METHOD(Service, "whoever is gone while keys are fetched is told nothing") {
+  answer = [] { return Reply::silent(); };
+  bool told = false;
+  step().read_credentials([&](const Result<void>&) { told = true; });
+  loop.run(5s);
+  data.reset();
+  loop.run();
+  CHECK_FALSE(told);
+}
+
+TEST_CASE_METHOD(Step, "keys that may not read where the outputs will be are refused before there is a job; what does not say so is a doubt") {
+  output("model");
+  bool refused = true;
+  std::string doubt;
+  SECTION("they may write and list") { refuse("GET /bkt/", 403, "AccessDenied"); }
+  SECTION("they are unknown") { refuse("GET /bkt", 403, "InvalidAccessKeyId"); }
+  SECTION("there is no such bucket") { refuse("GET /bkt", 404, "NoSuchBucket"); }
+  SECTION("they may read") { refused = false; }
+  SECTION("they may not list, either: then nobody says what does not exist") {
+    refuse("GET /bkt", 403, "AccessDenied");
+    refused = false;
+    doubt = "AccessDenied";
+  }
+  SECTION("another server answers") {
+    fault = [](const auto&) { return Reply::text("<html>", 403); };
+    refused = false;
+    doubt = "answered 403";
+  }
+  SECTION("only the pods reach the store") {
+    fault = [](const auto&) { return Reply::silent(); };
+    refused = false;
+    doubt = "http://store:9000 does not answer";
+  }
+  const auto before = loop.now();
+  const auto found = end(&StepData::read_credentials);
+  CHECK(found.has_value() != refused);
+  if (!found) CHECK_THAT(found.error().message, Contains("the outputs could not be fetched: get s3://bkt/jobs/job/outputs/model"));
+  CHECK(said.empty() == doubt.empty());
+  if (!doubt.empty()) CHECK_THAT(said.front(), Contains("whether the outputs can be fetched is unknown: ") && Contains(doubt));
+  CHECK(loop.now() - before < 11s);
+}
+
 TEST_CASE_METHOD(Step, "each store has its own keys, and a Secret is read once for all that is done") {
   secrets["other"] = {{"ak", encode_base64("other")}, {"sk", encode_base64("secret-of-team")}};
   add_store("other");
@@ -227,7 +323,10 @@ TEST_CASE_METHOD(Step, "each store has its own keys, and a Secret is read once f
   delivered("model", "weights", "w");
   output("model", 1);
   REQUIRE(end(&StepData::upload));
-  CHECK(signed_by("key-of-team"));
+  const auto is_put = [](const auto& asked) { return asked.request.method == "PUT"; };
+  const auto put = std::ranges::find_if(transport.asked(), is_put);
+  REQUIRE(put != transport.asked().end());
+  CHECK_THAT(put->header("Authorization"), Contains("Credential=key-of-team/"));
   const auto before = transport.asked().size();
   REQUIRE(download());
   CHECK(read(in_pod("model/weights")) == "w");

@@ -130,7 +130,7 @@ TEST_CASE_METHOD(Pod, "a container's credentials are asked for with its token") 
   REQUIRE(service.asked()[0].request.endpoint);
   CHECK(service.asked()[0].request.endpoint->direct);  // no proxy gets to see it
   begin({{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/credentials/x"}});
-  service.reply(Reply::text("{}"));
+  for (int i = 0; i < 4; ++i) service.reply(Reply::text("{}"));
   CHECK(ask() == "credentials for this container: an answer without keys");
   CHECK(service.asked()[1].request.url.text() == "http://169.254.170.2/v2/credentials/x");
 }
@@ -139,10 +139,20 @@ TEST_CASE_METHOD(Pod, "a service that refuses is told, and asked again by the ne
   begin(web_identity());
   service.reply(Reply::text("<Error/>", 403));
   CHECK(ask() == "credentials for AWS_ROLE_ARN: the service answered 403");
-  service.reply(Reply::text("<html>"));
+  for (int i = 0; i < 4; ++i) service.reply(Reply::text("<html>"));
   CHECK(ask().starts_with("credentials for AWS_ROLE_ARN: byte "));
+  service.reply(Reply::text("<html>"));  // of a server before it, once
+  service.reply(Reply::text("<Other/>"));
   service.reply(Reply::text(role("now", std::chrono::minutes(60))));
   CHECK(ask() == "now s t");
+}
+
+TEST_CASE_METHOD(Pod, "a web identity without a role is told before anybody is asked") {
+  auto environment = web_identity();
+  environment.erase("AWS_ROLE_ARN");
+  begin(environment);
+  CHECK(ask() == "credentials for AWS_ROLE_ARN: AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not");
+  CHECK(service.asked().empty());
 }
 
 TEST_CASE_METHOD(Pod, "without any keys the message tells where they could be") {
