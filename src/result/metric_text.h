@@ -57,7 +57,8 @@ std::optional<double> take_scalar(std::string_view& text);
 // A non-negative integer. Consumes it from the front of `text`.
 std::optional<double> take_count(std::string_view& text);
 
-// Whether `rest`, the text after a number, lets the number be a value: not in 1,234.5, 1.2.3, 10MB, 12:30, 10 ms. A deviation does: 0.5±0.1, 0.5+/-0.1.
+// Whether `rest`, the text after a number, lets the number be a value: not in 1,234.5, 1.2.3, 10MB, 12:30, 10 ms. A deviation does: 0.5±0.1,
+// 0.5+/-0.1.
 bool ends_value(std::string_view rest);
 
 }  // namespace trainstep::result

@@ -63,7 +63,9 @@ TEST_CASE("a cancelled timer does not run, not even when it is due together with
 TEST_CASE("a timer lives as long as its handle, unless it is detached") {
   PollLoop loop;
   std::string order;
-  { const auto dropped = loop.timer(0ms, [&] { order += 'a'; }); }
+  {
+    const auto dropped = loop.timer(0ms, [&] { order += 'a'; });
+  }
   loop.timer(0ms, [&] { order += 'b'; }).detach();
   auto replaced = loop.timer(0ms, [&] { order += 'c'; });
   replaced = loop.timer(0ms, [&] { order += 'd'; });

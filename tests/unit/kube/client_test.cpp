@@ -438,10 +438,13 @@ TEST_CASE("the client may be destroyed in the answer, and takes all other calls 
   int answers = 0;
   h.server.serve([](const auto&) { return there(); });
   for (int i = 0; i < 3; ++i)
-    h.client->get(train, {}, {Duration(10s)}, [&](const Answer&) {
-      ++answers;
-      h.client.reset();
-    }).detach();
+    h.client
+        ->get(train, {}, {Duration(10s)},
+              [&](const Answer&) {
+                ++answers;
+                h.client.reset();
+              })
+        .detach();
   h.client->stream(jobs, {}, "application/json", 60s, {.head = {}, .data = {}, .done = [&](const auto&) { ++answers; }});
   h.loop.run();
   CHECK(answers == 1);

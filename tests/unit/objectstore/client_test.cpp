@@ -298,7 +298,9 @@ TEST_CASE_METHOD(Bucket, "a part of an object is asked for by range and etag, an
 TEST_CASE_METHOD(Bucket, "bytes that are taken as they come: from the beginning again after a cut, none of what is another object") {
   std::string taken;
   std::vector<std::int64_t> offsets;
-  const auto fetch = [&](const Take& take) { return outcome<std::int64_t>([&](auto done) { client.fetch(object, Range{0, 6}, "e1", take, done).detach(); }); };
+  const auto fetch = [&](const Take& take) {
+    return outcome<std::int64_t>([&](auto done) { client.fetch(object, Range{0, 6}, "e1", take, done).detach(); });
+  };
   const Take take = [&](std::int64_t offset, std::string_view bytes) -> Result<void> {
     offsets.push_back(offset);
     taken.resize(static_cast<std::size_t>(offset));

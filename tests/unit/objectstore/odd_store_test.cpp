@@ -205,7 +205,9 @@ TEST_CASE_METHOD(OddStore, "a store with another clock is spoken to in its time,
   };
   int put = 0;
   for (int i = 0; i < 3; ++i)
-    client.put(at.child(std::to_string(i)), [] { return Result<std::string>("x"); }, [&](const Answer<Object>& answer) { put += answer ? 1 : 0; }).detach();
+    client.put(
+              at.child(std::to_string(i)), [] { return Result<std::string>("x"); }, [&](const Answer<Object>& answer) { put += answer ? 1 : 0; })
+        .detach();
   loop.run();
   CHECK(put == 3);
   CHECK(transport.asked().size() == 6);
