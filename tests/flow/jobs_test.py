@@ -129,7 +129,7 @@ class Api:
             return 200, f"2026-11-21T08:00:06Z I am {container}{self.says}\n".encode(), False
         items = {"pods": self.pods if self.jobs else [], "events": self.events, "secrets": self.secrets, "jobs" if "/batch/" in path else self.also_v1: self.jobs}.get(plural)
         if items is None:
-            return self.not_served()
+            return self.absent(plural, name) if name and path.startswith("/api/v1/") else self.not_served()
         if name:
             one = [item for item in items if item["metadata"]["name"] == name]
             return (200, one[0], False) if one else self.absent(plural, name)
