@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <iterator>
 
+#include "base/text.h"
+
 namespace trainstep {
 namespace {
 
@@ -142,6 +144,21 @@ std::string_view last_state(std::string_view line) {
     rest = rest.substr(0, before);
   }
   return rest;
+}
+
+bool has_control(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) { return c == '\t' || is_control(static_cast<Byte>(c)); });
+}
+
+std::string excerpt(std::string_view page) {
+  constexpr std::size_t longest = 200;
+  std::string result;
+  for (const auto c : trim(page)) {
+    const auto shown = has_control({&c, 1}) ? ' ' : c;
+    if (shown != ' ' || (!result.empty() && result.back() != ' ')) result += shown;
+    if (result.size() == longest) return printable(result) + "…";
+  }
+  return printable(result);
 }
 
 void append_shown(std::string& to, std::string_view line) { append_without_controls(to, last_state(line), true); }

@@ -19,6 +19,13 @@ std::size_t escape_sequence_length(std::string_view text);
 // that are not valid UTF-8 are escaped: "\n", "\x1b", "\u202e", "\xff". Tabs are kept.
 std::string printable(std::string_view text);
 
+// Whether there is a control character, tabs and line breaks included.
+bool has_control(std::string_view text);
+
+// The beginning of a page that is not the answer of the expected server, for a message: printable, on one line, its blanks collapsed; beyond 200
+// bytes it ends with "…". "" if it is blank.
+std::string excerpt(std::string_view page);
+
 // For a line of program output without its newline: the last part between carriage returns that shows anything.
 std::string_view last_state(std::string_view line);
 

@@ -60,7 +60,8 @@ Result<Json> configuration_of(Connection& connection, const std::string& name) {
   constexpr Duration patience{30'000};
   kube::PendingCall call;
   return await<Json>(connection, [&](const auto& done) {
-    call = connection.client.get({"v1", "secrets", connection.name_space, name, ""}, {}, {patience, true, false, true}, [done](kube::Answer answer) {
+    const kube::Retry retry{.at_most = patience, .doubts_refusals = true};
+    call = connection.client.get({"v1", "secrets", connection.name_space, name, ""}, {}, retry, [done](kube::Answer answer) {
       if (answer) return done(std::move(*answer));
       if (answer.error().status == 403) return done(Json());
       done(in_context("cluster_configuration_secret", std::move(answer.error().error)));

@@ -125,7 +125,8 @@ void find_launcher_config(kube::Client& client, const std::string& name_space, c
     say(fmt::format("Kubeflow Pipelines' defaults for object stores apply in namespace {}: {}", name_space, problem.error.message));
     done(LauncherConfig{});
   };
-  auto call = client.get({"v1", "configmaps", name_space, std::string(launcher_config), ""}, {}, {patience, true, false, true}, read);
+  const kube::Retry retry{.at_most = patience, .doubts_refusals = true};
+  auto call = client.get({"v1", "configmaps", name_space, std::string(launcher_config), ""}, {}, retry, read);
   call.detach();
 }
 

@@ -14,7 +14,7 @@ namespace trainstep::cluster {
 namespace {
 
 constexpr Duration patience{300'000};
-constexpr kube::Retry doubting{patience, false, false, true};
+constexpr kube::Retry doubting{.at_most = patience, .silence_counts = false, .doubts_refusals = true};
 constexpr Duration look_again{1'000};
 
 }  // namespace

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "data/digest.h"
 #include "kube/token_source.h"
 #include "objectstore/address.h"
-#include "objectstore/credentials.h"
 #include "objectstore/provider.h"
 
 namespace trainstep::cluster {
@@ -100,7 +100,7 @@ Result<void> read_keys(const Values& values, bool optional, JobStore& store) {
   if (optional && keys.access_key.empty() && keys.secret_key.empty()) return {};
   if (keys.access_key.empty()) return missing(values, "minio-accesskey", keys.secret_key.empty() ? "minio-url" : "minio-secretkey");
   if (keys.secret_key.empty()) return missing(values, "minio-secretkey", "minio-accesskey");
-  if (const bool first = objectstore::has_control(keys.access_key); first || objectstore::has_control(keys.secret_key))
+  if (const bool first = has_control(keys.access_key); first || has_control(keys.secret_key))
     return input_error(values.what(first ? "minio-accesskey" : "minio-secretkey") + ": contains a control character");
   auto& access = store.folder.store;
   access.secret = values.name();

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "cluster/data.h"
 #include "cluster/objects.h"
@@ -19,7 +20,7 @@ Result<std::string> decoded(const Json& secret, const std::string& key) {
   const auto* data = at(&secret, "data");
   const auto text = decode_base64(cluster::text(data, key));
   const auto value = trim(text ? std::string_view(*text) : std::string_view());
-  if (!value.empty() && !objectstore::has_control(value)) return std::string(value);
+  if (!value.empty() && !has_control(value)) return std::string(value);
   const auto name = cluster::text(metadata_of(secret), "name");
   if (at(data, key) == nullptr) return input_error(fmt::format("Secret {}: no key {}", name, key));
   if (!value.empty()) return input_error(fmt::format("Secret {}: the value of {} contains a control character", name, key));

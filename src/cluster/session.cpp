@@ -19,9 +19,7 @@ namespace trainstep::cluster {
 namespace {
 
 // How long an API server that does not respond before there is a job is waited for.
-constexpr kube::Retry secret_patience{Duration(300'000), true, false, true};
-// … and how long what is needed before there is a job may take until one of an earlier attempt is looked for without it.
-constexpr Duration slow{10'000};
+constexpr kube::Retry secret_patience{.at_most = Duration(300'000), .doubts_refusals = true};
 // The most that KFP's launcher leaves (docs/design/kfp.md, Signals).
 constexpr Duration launchers_grace{1'000};
 // How often and how long a step's report on the end of its job is waited for.

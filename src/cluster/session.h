@@ -177,8 +177,10 @@ class Session {
   std::function<void(std::string)> m_concluded;
   Timer m_early_ends;
   PendingSet<Loop> m_timers;  // all others
-  Timer m_slow;               // what is being read before there is a job takes long
-  kube::PendingCall m_call;   // reads a Secret
+  // What is read before there is a job may take this long until one of an earlier attempt is looked for without it.
+  static constexpr Duration slow{10'000};
+  Timer m_slow;
+  kube::PendingCall m_call;  // reads a Secret
   int m_stops = 0;
   std::optional<Time> m_signalled;  // the first of them
   bool m_known = false;             // the facts are

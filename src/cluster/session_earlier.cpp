@@ -13,7 +13,6 @@ namespace trainstep::cluster {
 namespace {
 
 constexpr Duration patience{300'000};
-constexpr Duration slow{10'000};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/regular_file.h"
 #include "cluster/data.h"
 #include "cluster/objects.h"
@@ -39,8 +40,7 @@ constexpr std::size_t largest_record = std::size_t{32} << 20U;
 
 Result<result::PodReport> report_in(std::string_view text, const std::string& where) {
   auto report = result::read_pod_report(text);
-  if (!report)
-    return Error{ErrorKind::unavailable, fmt::format("{}: cannot read the record of the finished training: {}", where, objectstore::page_in(text))};
+  if (!report) return Error{ErrorKind::unavailable, fmt::format("{}: cannot read the record of the finished training: {}", where, excerpt(text))};
   return std::move(*report);
 }
 

@@ -40,7 +40,8 @@ class StepData {
     std::function<std::string()> job_attempt = [] { return std::string(); };  // of the followed job, which signs what it puts on a claim
     objectstore::CredentialsRef keys_at = {};  // where `keys` were found, and are read again if the store refuses them; without a Secret they stay
     std::string copy = {};                     // of these keys: a Secret of the job in another cluster, which is not in this one
-    kube::Retry retry = {Duration(300'000), false, false, true};  // for reading a Secret after the training; before it, silence counts
+    // For reading a Secret after the training; before it, silence counts.
+    kube::Retry retry = {.at_most = Duration(300'000), .silence_counts = false, .doubts_refusals = true};
   };
   using Done = std::function<void(Result<void>)>;  // called once, from the loop
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "http/retry.h"
 
@@ -16,17 +17,6 @@ constexpr std::size_t longest_message = 4096;
 std::string text_of(const Json& object, std::string_view key) {
   const auto* value = object.is_object() ? find(object, key) : nullptr;
   return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
-}
-
-// Shortens a body that is not a Status, such as a proxy's page, for use in a message.
-std::string one_line(std::string_view body) {
-  std::string result;
-  for (const auto c : trim(body)) {
-    const auto printable = static_cast<unsigned char>(c) >= 0x20 && c != 0x7F ? c : ' ';
-    if (printable != ' ' || (!result.empty() && result.back() != ' ')) result += printable;
-    if (result.size() == 200) return result + "…";
-  }
-  return result;
 }
 
 // `pods "train-1" is forbidden: …` → `forbidden: …`: our own message has named the object already.
@@ -123,7 +113,7 @@ ApiError api_error(const std::string& what, int status, const std::string& body,
   result.retry_after = retry_after;
   const auto read = parse_json(body, "the answer");
   if (!read || text_of(*read, "kind") != "Status") {
-    const auto text = one_line(body);
+    const auto text = excerpt(body);
     result.error = {kind_of(status, body), fmt::format("{}: HTTP {}{}{}{}", what, status, text.empty() ? "" : ": ", text, remedy(status))};
     return result;
   }

@@ -44,7 +44,7 @@ Result<XmlElement> root_of(std::string_view body, std::string_view name) {
   auto root = parse_xml(body);
   if (root && root->name == name) return root;
   const auto why = root ? fmt::format("<{}> instead of <{}>", root->name, name) : root.error().message;
-  return no_answer(fmt::format("{}: {}", why, page_in(body)));
+  return no_answer(fmt::format("{}: {}", why, excerpt(body)));
 }
 
 // Only the store itself says that something does not exist, and then says what. A missing bucket is a wrong name, or the page of another server.
@@ -153,15 +153,9 @@ std::string completion(const std::vector<std::string>& etags) {
   return xml + "</CompleteMultipartUpload>";
 }
 
-std::string page_in(std::string_view body) {
-  constexpr std::size_t longest = 100;
-  body = trim(body);
-  return body.size() > longest ? printable(body.substr(0, longest)) + "…" : printable(body);
-}
-
 StoreError refused(const std::string& what, const http::Response& response, Time now, bool has_body) {
   const auto root = parse_xml(response.body);
-  auto result = error_in(what, response.status, root ? &*root : nullptr, has_body, page_in(response.body));
+  auto result = error_in(what, response.status, root ? &*root : nullptr, has_body, excerpt(response.body));
   if (root && result.code == "AuthorizationHeaderMalformed") result.region = root->text_of("Region");
   if (const auto region = response.header("x-amz-bucket-region"); region && response.status < 500 && response.status != 403) result.region = *region;
   if (result.code == "RequestTimeTooSkewed" || (result.code.empty() && response.status == 403)) result.clock = http::server_time(response);

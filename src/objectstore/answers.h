@@ -64,8 +64,6 @@ std::string completion(const std::vector<std::string>& etags);
 // there. 403 and 401: denied; 409, 412 and 416: conflict; 408, 429, 5xx except 501 and 507, and transient error codes whatever their status
 // (RequestTimeout, SlowDown, …): unavailable; others (a missing bucket): input.
 StoreError refused(const std::string& what, const http::Response& response, Time now, bool has_body = true);
-// The beginning of a page that is not the store's, for a message; "" if it is blank.
-std::string page_in(std::string_view body);
 // Whether a retry may help: no response, or a transient error.
 bool retryable(const StoreError& error);
 

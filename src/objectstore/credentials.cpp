@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "objectstore/credentials.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/files.h"
@@ -42,10 +41,6 @@ class InFiles : public CredentialsProvider {
 };
 
 }  // namespace
-
-bool has_control(std::string_view key) {
-  return std::ranges::any_of(key, [](unsigned char c) { return c < ' ' || c == 0x7F; });
-}
 
 std::unique_ptr<CredentialsProvider> fixed_credentials(Credentials keys) { return std::make_unique<Fixed>(std::move(keys)); }
 

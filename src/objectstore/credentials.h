@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "base/result.h"
 #include "objectstore/signature.h"
@@ -26,9 +25,6 @@ class CredentialsProvider {
   // What came of that, for the message of a request that is rejected again; "" if unknown.
   [[nodiscard]] virtual std::string renewal() const { return {}; }
 };
-
-// Whether it contains a control character (a line break, NUL): no store has such a key, and it would break the headers of a request.
-bool has_control(std::string_view key);
 
 std::unique_ptr<CredentialsProvider> fixed_credentials(Credentials keys);
 

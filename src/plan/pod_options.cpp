@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "data/finite.h"
 #include "plan/memory.h"
@@ -13,10 +14,6 @@
 
 namespace trainstep::plan {
 namespace {
-
-bool has_control_character(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
-}
 
 // As the user means it: 2.0, possibly made from 2 by a pipeline, becomes "2".
 Json scalar(const Json& value) {
@@ -103,7 +100,7 @@ Result<Json> read_volume(const Json& volume, const std::string& place) {
   if (fields.boolean("read_only").value_or(false)) read["read_only"] = true;
   TRY(fields.done());
   if (!mount_path || !mount_path->starts_with('/')) return input_error(place + ".mount_path: expected an absolute path in the container");
-  if (mount_path->find(':') != std::string::npos || has_control_character(*mount_path))
+  if (mount_path->find(':') != std::string::npos || has_control(*mount_path))
     return input_error(
         fmt::format("{}.mount_path: {} contains a colon or a control character, which Kubernetes rejects", place, to_text(*mount_path)));
   if (read.contains("sub_path") && read.contains("sub_path_expr")) return input_error(place + ": sub_path and sub_path_expr are mutually exclusive");
@@ -180,7 +177,7 @@ std::string object_name(Fields& fields, std::string_view key) {
 }  // namespace
 
 Result<void> check_variable_name(std::string_view name, std::string_view where) {
-  if (!name.empty() && name.find_first_of("= ") == std::string_view::npos && !has_control_character(name)) return {};
+  if (!name.empty() && name.find_first_of("= ") == std::string_view::npos && !has_control(name)) return {};
   return input_error(fmt::format("{}: {} is not a valid variable name", where, to_text(std::string(name))));
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace trainstep::spec {
@@ -17,7 +18,6 @@ constexpr std::array<std::string_view, 10> with_host{"s3", "s3a", "s3n", "gs", "
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_of_scheme(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.'; }
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
 struct Parts {
   std::string scheme;
@@ -112,7 +112,7 @@ NamedPlace named_place(std::string_view text) {
   if (!parts) return {std::string(text), false, {}};
   if (parts->scheme == "file") return file_of(*parts, whole);
   auto address = parts->scheme + std::string(whole.substr(parts->scheme.size()));
-  if (std::ranges::any_of(whole, is_control)) return {std::move(address), true, "contains control characters"};
+  if (has_control(whole)) return {std::move(address), true, "contains control characters"};
   return {std::move(address), true, fault_of(*parts)};
 }
 

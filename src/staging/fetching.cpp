@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/printable.h"
 #include "staging/cleared.h"
 #include "staging/delivered.h"
 #include "staging/staging.h"
@@ -82,8 +83,7 @@ void Fetching::ask_for_list() {
     if (!text) return failed(std::move(text.error().error), Lost::all);
     const auto brought = read_list(*text);
     if (brought) return fetch(*brought);
-    failed({ErrorKind::conflict, fmt::format("{}: {}: {}", list_beside(input().from.uri), brought.error().message, objectstore::page_in(*text))},
-           Lost::nothing);
+    failed({ErrorKind::conflict, fmt::format("{}: {}: {}", list_beside(input().from.uri), brought.error().message, excerpt(*text))}, Lost::nothing);
   });
 }
 

@@ -57,6 +57,19 @@ TEST_CASE("a program's line keeps its colours and nothing that moves a cursor") 
 
 TEST_CASE("a line in plain text has no colours") { CHECK(plain("\r\x1b[31mValueError\x1b[0m: no") == "ValueError: no"); }
 
+TEST_CASE("a page of another server is shown on one line, and not whole") {
+  CHECK(excerpt(" \r\n\t") == "");
+  CHECK(excerpt("<html>\r\n  <h1>502\tBad Gateway</h1>\n") == "<html> <h1>502 Bad Gateway</h1>");
+  CHECK(excerpt("a\x1b[31mb\xff") == "a [31mb\\xff");
+  CHECK(excerpt(std::string(200, 'x') + 'y') == std::string(200, 'x') + "…");
+}
+
+TEST_CASE("control characters are tabs and line breaks, too") {
+  for (const auto* text : {"a\tb", "a\n", "\x1b", "\x7f"}) CHECK(has_control(text));
+  CHECK(has_control(std::string_view("\0", 1)));
+  CHECK_FALSE(has_control("a b·ü"));
+}
+
 TEST_CASE("whatever bytes come, no line is broken and nothing is left that a terminal obeys but colours") {
   constexpr std::array<std::string_view, 14> pieces{"a",  "\x1b", "[",  "31m",  "0m",   "2J",           "\x1b]",
                                                     "\a", "\r",   "\n", "\xc2", "\x9b", "\xe2\x80\xa8", "\xff"};
