@@ -21,10 +21,10 @@ for target in build/fuzz/tests/fuzz_*; do
     -artifact_prefix="build/fuzz/found_${name}_" "$grown" $seeds
 done
 
-build sim sim sim_data
+build release trainstep sim sim_data
 first=$((RANDOM * 32768 + RANDOM))
-step "100,000 worlds from seed $first" build/sim/tests/sim/sim --first "$first" --seeds 100000
-step "the data of 100,000 jobs from seed $first" build/sim/tests/sim/sim_data --first "$first" --seeds 100000
+step "100,000 worlds from seed $first" build/release/tests/sim/sim --first "$first" --seeds 100000
+step "the data of 100,000 jobs from seed $first" build/release/tests/sim/sim_data --first "$first" --seeds 100000
 
 build dev
 build release

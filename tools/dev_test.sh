@@ -8,8 +8,7 @@ all=${1:-}
 [[ -d build/dev ]] || room 12 .
 tools/prepare_tests.sh
 build dev
-build release
-build sim sim sim_data
+build release trainstep sim sim_data
 if [[ $all ]]; then
   tools/test_more.sh
 fi

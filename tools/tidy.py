@@ -15,6 +15,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLEAN = ROOT / "build/lint"
+COMMANDS = ROOT / "build/tidy"  # the dev build's compile commands without g++'s precompiled header, which clang cannot read
 TIDY = "clang-tidy-19"
 
 
@@ -43,7 +44,7 @@ def key(entry, known):
 
 def tidy(entry):
     """(file, clang-tidy's output; empty if clean)."""
-    run = subprocess.run([TIDY, "--quiet", "-p", ROOT / "build/dev", entry["file"]], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    run = subprocess.run([TIDY, "--quiet", "-p", COMMANDS, entry["file"]], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     said = re.sub(r"^\d+ warnings? generated\.\n", "", run.stdout + run.stderr, flags=re.MULTILINE)
     return entry, (said.strip() or "clang-tidy failed") if run.returncode else ""
 
@@ -51,6 +52,10 @@ def tidy(entry):
 def main():
     CLEAN.mkdir(parents=True, exist_ok=True)
     entries = json.loads((ROOT / "build/dev/compile_commands.json").read_text())
+    for entry in entries:
+        entry["command"] = re.sub(r" -fpch-preprocess| -Winvalid-pch| -include \S+", "", entry["command"])
+    COMMANDS.mkdir(parents=True, exist_ok=True)
+    (COMMANDS / "compile_commands.json").write_text(json.dumps(entries))
     known = {}
     keys = {entry["file"]: key(entry, known) for entry in entries if os.path.exists(entry["file"])}
     todo = [entry for entry in entries if entry["file"] in keys and not (CLEAN / keys[entry["file"]]).exists()]

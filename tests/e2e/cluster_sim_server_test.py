@@ -15,7 +15,7 @@ from api import readable
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLUSTER = {"without": ("training-operator", "mpi-operator")}  # nobody changes a PyTorchJob but the script
-SIM = pathlib.Path(os.environ.get("TRAINSTEP_SIM", ROOT / "build/sim/tests/sim/sim"))
+SIM = pathlib.Path(os.environ.get("TRAINSTEP_SIM", ROOT / "build/release/tests/sim/sim"))
 MERGE = {"Content-Type": "application/merge-patch+json"}
 METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 PATIENCE_MS = 20_000
