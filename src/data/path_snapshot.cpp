@@ -13,6 +13,7 @@
 #include <set>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "base/walk_tree.h"
 #include "data/changed_since.h"
@@ -153,6 +154,17 @@ std::optional<std::chrono::milliseconds> same_time_for(const timespec& newest) {
   return step - past;
 }
 
+// Sleeps for `pause`, and until a change gets a later timestamp than `newest`: on a busy machine the kernel's clock for timestamps is late by more
+// than a tick. Gives up after a tenth of a second, as `newest` may be from another clock.
+void let_pass(std::chrono::milliseconds pause, const timespec& newest) {
+  std::this_thread::sleep_for(pause);
+  for (int more = 0; more < 100; ++more) {
+    const auto now = ChangedSince::now();
+    if (std::pair(now.tv_sec, now.tv_nsec) > std::pair(newest.tv_sec, newest.tv_nsec)) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 // Both must be sorted.
 bool any_new(const std::vector<std::uint64_t>& now, const std::vector<std::uint64_t>& before) {
   return !std::includes(before.begin(), before.end(), now.begin(), now.end());
@@ -164,7 +176,7 @@ PathSnapshot::PathSnapshot(const fs::path& path, bool settled, std::string witho
     : m_path(path), m_without(std::move(without)), m_vanishes(std::move(vanishes)), m_taken(ChangedSince::now()) {
   auto now = look(m_path, m_without, m_vanishes);
   if (const auto pause = now.there && settled ? same_time_for(now.newest) : std::nullopt) {
-    std::this_thread::sleep_for(*pause);
+    let_pass(*pause, now.newest);
     now = look(m_path, m_without, m_vanishes);
   }
   m_there = now.there;
