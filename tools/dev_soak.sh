@@ -27,7 +27,6 @@ step "100,000 worlds from seed $first" build/release/tests/sim/sim --first "$fir
 step "the data of 100,000 jobs from seed $first" build/release/tests/sim/sim_data --first "$first" --seeds 100000
 
 build dev
-build release
 unit_tests_for() {
   local until=$((SECONDS + $1)) test seed
   while ((SECONDS < until)); do

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <thread>
@@ -141,27 +140,16 @@ Look look(const fs::path& path, const std::string& without, const Vanishes& vani
   return Looker(without, vanishes, since).look(path);
 }
 
-// How long a change may still get the same timestamp as the newest one; nullopt if that is no longer possible. Timestamps have the resolution of
-// kernel ticks, on some file systems of seconds.
-std::optional<std::chrono::milliseconds> same_time_for(const timespec& newest) {
-  using std::chrono::milliseconds;
-  timespec tick{};
-  ::clock_getres(CLOCK_REALTIME_COARSE, &tick);
-  const milliseconds step(newest.tv_nsec == 0 ? 2'000 : tick.tv_nsec / 1'000'000 + 2);
-  const auto now = std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
-  const auto past = now - milliseconds(newest.tv_sec * 1'000 + newest.tv_nsec / 1'000'000);
-  if (past >= step || past < -step) return std::nullopt;  // long ago, or from another clock
-  return step - past;
-}
-
-// Sleeps for `pause`, and until a change gets a later timestamp than `newest`: on a busy machine the kernel's clock for timestamps is late by more
-// than a tick. Gives up after a tenth of a second, as `newest` may be from another clock.
-void let_pass(std::chrono::milliseconds pause, const timespec& newest) {
-  std::this_thread::sleep_for(pause);
-  for (int more = 0; more < 100; ++more) {
-    const auto now = ChangedSince::now();
-    if (std::pair(now.tv_sec, now.tv_nsec) > std::pair(newest.tv_sec, newest.tv_nsec)) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+// Sleeps until a change gets a later timestamp than `newest`; false if it does already. Timestamps have the resolution of the kernel's ticks, which
+// come late on a busy machine, on some file systems of 10 ms or of seconds. A timestamp well ahead is from another clock, which is not waited for.
+bool wait_past(const timespec& newest) {
+  using namespace std::chrono_literals;
+  const auto time = [](const timespec& at) { return std::chrono::seconds(at.tv_sec) + std::chrono::nanoseconds(at.tv_nsec); };
+  const auto resolution = newest.tv_nsec == 0 ? 2'000ms : 10ms;
+  for (bool waited = false;; waited = true) {
+    const auto left = time(newest) + resolution - time(ChangedSince::now());
+    if (left < 0ms || left > resolution + 100ms) return waited;
+    std::this_thread::sleep_for(left + 1ms);
   }
 }
 
@@ -175,10 +163,7 @@ bool any_new(const std::vector<std::uint64_t>& now, const std::vector<std::uint6
 PathSnapshot::PathSnapshot(const fs::path& path, bool settled, std::string without, Vanishes vanishes)
     : m_path(path), m_without(std::move(without)), m_vanishes(std::move(vanishes)), m_taken(ChangedSince::now()) {
   auto now = look(m_path, m_without, m_vanishes);
-  if (const auto pause = now.there && settled ? same_time_for(now.newest) : std::nullopt) {
-    let_pass(*pause, now.newest);
-    now = look(m_path, m_without, m_vanishes);
-  }
+  if (now.there && settled && wait_past(now.newest)) now = look(m_path, m_without, m_vanishes);
   m_there = now.there;
   m_unseen = now.unseen;
   m_files = std::move(now.files);
