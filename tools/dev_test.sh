@@ -14,5 +14,5 @@ if [[ $all ]]; then
 fi
 choice=(--label-exclude long)
 [[ ! $all ]] || choice=()
-# One more than the number of cores: the end-to-end tests mostly wait.
-exec ctest --preset dev -j $(($(nproc) + 1)) "${choice[@]}" --no-tests=error --no-label-summary </dev/null
+# Two more than the number of cores: the end-to-end tests mostly wait.
+exec ctest --preset dev -j $(($(nproc) + 2)) "${choice[@]}" --no-tests=error --no-label-summary </dev/null

@@ -53,19 +53,18 @@ TEST_CASE("sim world: a simple step keeps every promise where nothing goes wrong
 }
 
 TEST_CASE("sim world: a step that is killed at any call is started again, and one job is enough") {
-  for (const auto* kind : {"Job", "PyTorch", "MPI", "TF"})
-    for (const bool after : {false, true}) {
-      int points = 0;
-      for (int call = 1;; ++call) {
-        const auto ran = run(5, {.kind = kind, .fate = Fate::succeeds, .calm = true, .kill = std::pair{call, after}});
-        INFO(ran.story);
-        CHECK(ran.violations == std::vector<std::string>{});
-        CHECK(ran.jobs == 1);
-        if (ran.lives == 1) break;
-        ++points;
-      }
-      CHECK(points > 5);
+  for (const bool after : {false, true}) {
+    int points = 0;
+    for (int call = 1;; ++call) {
+      const auto ran = run(5, {.kind = "Job", .fate = Fate::succeeds, .calm = true, .kill = std::pair{call, after}});
+      INFO(ran.story);
+      CHECK(ran.violations == std::vector<std::string>{});
+      CHECK(ran.jobs == 1);
+      if (ran.lives == 1) break;
+      ++points;
     }
+    CHECK(points > 5);
+  }
 }
 
 TEST_CASE("sim world: each broken promise is noticed") {
