@@ -341,84 +341,18 @@ void Session::hear_the_step(int looks) {
   deliver();
 }
 
-// Reads what the pods could not report, and what only they could reach.
 void Session::collect_data() {
-  m_trained = true;
-  m_collecting = true;
-  limit_collecting();
-  const auto lost = [this](Error error) {
-    if (error.kind == ErrorKind::input) error.kind = ErrorKind::conflict;  // caused by the store, or by a path of the step: not by the program
-    lose_outputs(result::lost_outputs(error));
-  };
-  const auto read = [this] {
-    m_data->read(m_outcome.outputs, [this](std::map<std::string, std::string> contents) {
-      m_fetched = true;
-      m_contents = std::move(contents);
-      fetch_curves();
-    });
-  };
-  const auto look = [this, lost, read] {
-    const bool unseen = m_backend->told() == result::VerdictClass::succeeded || m_backend->was_over();
-    m_data->look_for(m_outcome.outputs, unseen ? StepData::Where::everywhere : StepData::Where::on_claims,
-                     [this, lost, read](const Result<void>& there) {
-                       if (there) return read();
-                       m_lost = m_data->lost();
-                       const auto error = there.error();
-                       if (m_lost == staging::Fetching::Lost::all) m_outcome.outputs.clear();  // no location is named if nothing is there
-                       lost(error);
-                     });
-  };
-  const auto download = [this, lost, look] {
-    if (m_plan->data.downloads.empty()) return look();
-    m_data->download(m_outcome.outputs, [this, lost, look](const Result<void>& downloaded) {
-      if (downloaded) return look();
-      m_lost = m_data->lost();
-      lost(downloaded.error());
-    });
-  };
-  const auto* told = m_backend->report();
-  if (told != nullptr && !told->shortened) return download();
-  m_data->whole_report([this, lost, download, where = told == nullptr ? ClusterBackend::untold : ""](Result<result::PodReport> report) {
-    m_lost = m_data->lost();
-    if (report && report->attempt != m_backend->made_by()) {
-      report = Error{ErrorKind::not_found, "it is the record of another job"};
-      m_lost = staging::Fetching::Lost::some;
-    }
-    if (!report) return lost(where.empty() ? report.error() : in_context(where, report.error()));
-    auto outputs = outputs_of(*m_plan, *report);
-    if (!outputs) return lose_outputs(result::lost_outputs(outputs.error()));
-    m_outcome.outputs = std::move(*outputs);
-    download();
-  });
+  OutputCollection::Context context{m_loop, *m_plan, *m_backend, *m_data, [this] { return data_of_job(); }, [this](const auto& line) { say(line); }};
+  m_collection = std::make_unique<OutputCollection>(std::move(context), std::move(m_outcome),
+                                                    [this](OutputCollection::Ended ended) { collected(std::move(ended)); });
+  m_collection->begin();
 }
 
-// What had no room in the message of a pod. The step has everything it needs: no failure of the store, limit or signal changes its end.
-void Session::fetch_curves() {
-  constexpr Duration limit{30'000};
-  const auto* told = m_backend->report();
-  const auto& task = m_plan->data.task;
-  if (told == nullptr || !told->curves_thinned || told->shortened || !task.record.somewhere()) return deliver();
-  m_collecting = false;
-  m_curves = data_of_job();  // a separate object, so that it can be given up
-  m_curves->whole_report([this, alive = m_alive](Result<result::PodReport> report) {
-    m_loop.post([this, alive, report = std::move(report)]() mutable {
-      if (*alive && m_curves) curves_fetched(std::move(report));
-    });
-  });
-  m_timers.keep(m_loop.timer(limit, [this] {
-    if (m_curves) curves_fetched(Error{ErrorKind::unavailable, "no answer for 30 s"});
-  }));
-}
-
-void Session::curves_fetched(Result<result::PodReport> report) {
-  m_curves.reset();
-  if (report && report->attempt != m_backend->made_by()) report = Error{ErrorKind::not_found, "it is the record of another job"};
-  if (!report) say(fmt::format("the curves of TensorBoard logs are incomplete: {}", report.error().message));
-  for (auto& output : m_outcome.outputs) {
-    if (!report) break;
-    const auto whole = std::ranges::find(report->outputs, output.name, &result::ReportedOutput::name);
-    if (whole != report->outputs.end()) output.curves = std::move(whole->curves);
-  }
+void Session::collected(OutputCollection::Ended ended) {
+  m_outcome = std::move(ended.outcome);
+  m_contents = std::move(ended.contents);
+  if (ended.data == OutputCollection::Data::left) m_data.reset();
+  if (ended.data == OutputCollection::Data::unfinished) make_data();
   deliver();
 }
 
@@ -432,7 +366,6 @@ void Session::take_curves() {
 }
 
 void Session::deliver() {
-  m_collecting = false;
   m_workflow_monitor.reset();
   m_done({std::move(m_outcome), m_plan.get(), std::move(m_contents)});
 }
@@ -441,29 +374,9 @@ Result<std::vector<std::string>> Session::commit() { return m_data ? m_data->com
 
 // The reason only matters if it is certain: results of a training are not removed in doubt.
 void Session::stop_collecting(int signal) {
-  if (signal != SIGTERM || !m_workflow_monitor) return leave_collected(signal);
-  m_workflow_monitor->ask_why([this, alive = m_alive, signal](const std::optional<WorkflowMonitor::Eviction>&) {
-    m_loop.post([this, alive, signal] {
-      if (*alive && m_collecting) leave_collected(signal);
-    });
-  });
-}
-
-// Nobody wants the results of the training.
-void Session::drop_collected(const std::string& what) {
-  make_data();  // cancels what is in progress
-  m_outcome.verdict = {result::VerdictClass::cancelled, what, std::nullopt, false, 0};
-  deliver();
-}
-
-// The training has succeeded, but its outputs are not here: the job and its results are kept for the next attempt.
-void Session::leave_collected(int signal) {
-  m_data.reset();
-  m_outcome.verdict = {result::VerdictClass::interrupted,
-                       fmt::format("the training succeeded; {} arrived while its outputs were being fetched, {} at {}", result::signal_name(signal),
-                                   is_retried() ? "the next attempt uses them" : "they are kept", delivered_to(*m_plan)),
-                       std::nullopt, true, signal};
-  deliver();
+  const auto leave = [this, signal] { m_collection->leave(signal, is_retried()); };
+  if (signal != SIGTERM || m_collection->fetched() || !m_workflow_monitor) return leave();
+  m_workflow_monitor->ask_why([this, leave](const auto& /*eviction*/) { m_timers.keep(m_loop.timer(Duration(0), leave)); });
 }
 
 void Session::publish(const std::string& uri, std::string page, std::function<void(Result<void>)> done) {
@@ -478,17 +391,39 @@ void Session::published(Result<void> result) {
   std::exchange(m_published, nullptr)(std::move(result));
 }
 
+void Session::conclude(const result::Verdict& verdict, std::function<void(std::string)> done) {
+  StepCleanup::Context context{.loop = m_loop,
+                               .client = m_remote ? *m_remote : m_home,
+                               .name_space = m_job_name_space,
+                               .plan = m_plan.get(),
+                               .backend = m_backend.get(),
+                               .data = m_data.get(),
+                               .collection = m_collection.get(),
+                               .brought = m_data && (m_brought || m_data->has_uploaded()),
+                               .retried = is_retried(),
+                               .signalled = m_signalled.has_value(),
+                               .killed_at = [this] { return killed_at(); },
+                               .listeners = m_listeners};
+  m_cleanup = std::make_unique<StepCleanup>(std::move(context), verdict, std::move(done));
+  m_cleanup->begin();
+}
+
+// By the clock of the step's cluster.
+bool Session::is_retried() const {
+  const auto now = m_loop.now() + m_home.clock().value_or(Duration{0});
+  return m_facts.retry != Retry::none && (!m_facts.retried_until || now < *m_facts.retried_until);
+}
+
 // A person at a shell, or whoever sends SIGINT again, does not want to wait for what is in progress.
 bool Session::hurried(int signal) { return ++m_stops > 1 && (m_options.pod.name.empty() || signal == SIGINT); }
 
 void Session::request_stop(int signal) {
   const bool hurried_on = hurried(signal);
   if (!m_signalled) m_signalled = m_loop.now();
-  if (m_concluded) limit_cleanup();
+  if (m_cleanup) m_cleanup->limit();
   if (m_published) return published(Error{ErrorKind::cancelled, fmt::format("{} arrived in the meantime", result::signal_name(signal))});
-  if (hurried_on && m_concluded) return concluded("the clean-up was interrupted: the job and its data may still exist");
-  if (m_collecting) return stop_collecting(signal);
-  if (m_curves) return curves_fetched(Error{ErrorKind::cancelled, fmt::format("{} arrived in the meantime", result::signal_name(signal))});
+  if (hurried_on && m_cleanup) return m_cleanup->end("the clean-up was interrupted: the job and its data may still exist");
+  if (m_collection && m_collection->in_progress()) return stop_collecting(signal);
   if (m_over) return;
   if (hurried_on && m_early && !m_runner) return finish_early({result::VerdictClass::cancelled, what_may_be_left(), std::nullopt, false, signal});
   if (m_early && !m_runner) return !m_early_ends ? limit_early_stop() : void();  // it is on its way
@@ -519,12 +454,7 @@ void Session::stop_runner(int signal, std::optional<WorkflowMonitor::Eviction> e
 }
 
 void Session::seen_cancel(const std::string& what) {
-  if (m_collecting) {
-    m_loop.post([this, alive = m_alive, what] {  // the messages need it until then
-      if (*alive && m_collecting) drop_collected(what);
-    });
-    return;
-  }
+  if (m_collection) return m_timers.keep(m_loop.timer(Duration(0), [this, what] { m_collection->drop(what); }));  // the monitor ends with it
   if (m_over) return;
   if (m_runner) return m_runner->tell(follow::CancelSeen{what});
   stop_early(0, std::nullopt, what);

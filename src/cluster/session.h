@@ -15,9 +15,11 @@
 #include "cluster/facts.h"
 #include "cluster/job_search.h"
 #include "cluster/kubeflow_store.h"
+#include "cluster/output_collection.h"
 #include "cluster/ownership.h"
 #include "cluster/remote.h"
 #include "cluster/report_upload.h"
+#include "cluster/step_cleanup.h"
 #include "cluster/step_data.h"
 #include "cluster/workflow_monitor.h"
 #include "kube/client.h"
@@ -100,14 +102,9 @@ class Session {
   void training_ended(run::Outcome outcome);
   void hear_the_step(int looks);
   void collect_data();
-  void limit_collecting();
-  void lose_outputs(result::Verdict verdict);
+  void collected(OutputCollection::Ended ended);
   void stop_collecting(int signal);
-  void leave_collected(int signal);
-  void drop_collected(const std::string& what);
   void published(Result<void> result);
-  void fetch_curves();
-  void curves_fetched(Result<result::PodReport> report);
   void take_curves();
   void deliver();
   [[nodiscard]] std::string attempt() const;
@@ -124,16 +121,12 @@ class Session {
   [[nodiscard]] Time killed_at() const;
   void stop_runner(int signal, std::optional<WorkflowMonitor::Eviction> eviction);
   bool hurried(int signal);
-  void concluded(std::string problem);
-  void limit_cleanup();
-  [[nodiscard]] Duration time_to_clean() const;
   [[nodiscard]] bool is_retried() const;
   [[nodiscard]] std::unique_ptr<StepData> data_of_job();
   void make_data();
   void look_at_claims(plan::Plan plan);
   void follow_plan(plan::Plan plan);
   void finish_early(result::Verdict verdict);
-  void leave_data(const result::Verdict& verdict, bool whole);
   void say(const std::string& text);
 
   Loop& m_loop;
@@ -157,11 +150,12 @@ class Session {
   std::unique_ptr<JobSearch> m_search;  // of the job of an earlier attempt, if there is none of our own
   std::unique_ptr<StepData> m_data;     // null: the step does not handle the job's data
   std::map<std::string, std::string> m_contents;
-  std::unique_ptr<StepData> m_curves;  // while curves are downloaded
-  run::Outcome m_outcome;              // once the training has ended
+  run::Outcome m_outcome;  // once the training has ended, unless its outputs are being collected
   std::unique_ptr<AttemptOrder> m_order;
   std::unique_ptr<ClusterBackend> m_backend;
   std::unique_ptr<run::Runner> m_runner;
+  std::unique_ptr<OutputCollection> m_collection;  // once the training has succeeded, if the step handles its data
+  std::unique_ptr<StepCleanup> m_cleanup;          // once the verdict is known
   std::unique_ptr<WorkflowMonitor> m_workflow_monitor;
   Pressure m_pressure = Pressure::none;
   std::unique_ptr<ReportUpload> m_report_upload;
@@ -174,7 +168,6 @@ class Session {
     bool why_unknown = false;  // it came before our pod was known, which still has to be read
   };
   std::optional<EarlyStop> m_early;
-  std::function<void(std::string)> m_concluded;
   Timer m_early_ends;
   PendingSet<Loop> m_timers;  // all others
   // What is read before there is a job may take this long until one of an earlier attempt is looked for without it.
@@ -194,12 +187,6 @@ class Session {
   bool m_preparing = false;         // inputs are being uploaded, or credentials read, before there is a job
   bool m_brought = false;           // inputs, before a stop came
   bool m_over = false;
-  bool m_trained = false;            // the training has succeeded, whatever happens to its outputs
-  staging::Fetching::Lost m_lost{};  // of its results: gone for good
-  bool m_collecting = false;         // outputs are being downloaded, after the end of the job
-  bool m_fetched = false;            // all results of the training are here
-  bool m_pods_gone = false;          // the backend's own cleanup is done
-  bool m_cleanup_limited = false;
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
 };
 
