@@ -13,9 +13,7 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr kube::Retry patience{Duration{300'000}, false};
-constexpr int most_odd_answers = 6;  // consecutive ones
-constexpr Duration longest_pause{5'000};
+constexpr kube::Retry patience{.at_most = Duration{300'000}, .silence_counts = false, .doubts_refusals = true};
 
 void add(std::vector<MountedClaim>& claims, const MountedClaim& claim) {
   if (claim.name.empty()) return;
@@ -114,6 +112,14 @@ Result<plan::Nodes> nodes_for(const plan::Plan& plan, const Facts& facts, const 
   return nodes;
 }
 
+std::string obstacle(const Json& claim, const MountedClaim& mounted) {
+  const auto* status = at(&claim, "status");
+  if (text(status, "phase") == "Lost") return fmt::format("claim {} is Lost: its volume is gone, and pods that mount it do not start", mounted.name);
+  const auto* modes = at(status, "accessModes");
+  if (mounted.read_only || modes == nullptr || *modes != Json::array({"ReadOnlyMany"})) return {};
+  return fmt::format("claim {} is ReadOnlyMany, but its mount is not read-only", mounted.name);
+}
+
 std::string describe(const plan::Nodes& nodes) {
   if (nodes.node.empty() && !nodes.apart.empty())
     return fmt::format(
@@ -131,30 +137,19 @@ ClaimLook::ClaimLook(Context context, std::vector<MountedClaim> claims, Done don
 }
 
 void ClaimLook::look() {
-  m_timer = {};
   if (m_claims.empty()) return m_done(std::move(m_access));
   m_call = m_context.client.get({"v1", "persistentvolumeclaims", m_context.name_space, m_claims.back().name, ""}, {}, patience,
                                 [this](const kube::Answer& answer) { answered(answer); });
 }
 
-// A gateway's 404 says nothing.
-bool ClaimLook::again(const kube::ApiError& problem) {
-  if (problem.status != 404 || kube::tells_absent(problem, m_claims.back().name) || ++m_odd_answers > most_odd_answers) return false;
-  m_timer = m_context.client.loop().timer(std::min(m_context.client.pause(m_odd_answers), longest_pause), [this] { look(); });
-  return true;
-}
-
 void ClaimLook::leave() {
-  if (!m_call && !m_timer) return;
+  if (!m_call) return;
   m_call.cancel();
-  m_timer = {};
   m_done(std::move(m_access));
 }
 
 void ClaimLook::answered(const kube::Answer& answer) {
   m_call = {};
-  if (!answer && again(answer.error())) return;
-  m_odd_answers = 0;
   const auto claim = std::move(m_claims.back());
   m_claims.pop_back();
   const auto unread = [&] {
@@ -163,14 +158,10 @@ void ClaimLook::answered(const kube::Answer& answer) {
   };
   if (answer) {
     m_access[claim.name] = access_of(*answer, claim.read_only);
-  } else if (answer.error().status == 404) {
-    if (claim.made)
-      m_access[claim.name] = access_of_mode(m_context.made_mode);
-    else if (kube::tells_absent(answer.error(), claim.name))
-      m_access[claim.name] = ClaimAccess::absent;
-    else
-      unread();
-  } else if (answer.error().status == 403) {
+    if (const auto line = obstacle(*answer, claim); !line.empty()) m_context.say(line);
+  } else if (kube::tells_absent(answer.error(), claim.name)) {
+    m_access[claim.name] = claim.made ? access_of_mode(m_context.made_mode) : ClaimAccess::absent;
+  } else if (answer.error().status == 404 || answer.error().status == 403) {
     unread();
   } else {
     return m_done(answer.error().error);

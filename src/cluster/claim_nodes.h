@@ -40,6 +40,8 @@ Result<plan::Nodes> nodes_for(const plan::Plan& plan, const Facts& facts, const 
 
 // For the log; empty: nothing to say.
 std::string describe(const plan::Nodes& nodes);
+// Why pods that mount it do not start, or cannot write: its volume is gone, or many nodes may read it only. Any JSON is allowed.
+std::string obstacle(const Json& claim, const MountedClaim& mounted);
 
 // Reads the claims.
 class ClaimLook {
@@ -49,9 +51,9 @@ class ClaimLook {
     kube::Client& client;
     std::string name_space;
     std::string made_mode;                             // of claims that do not exist yet, and are created for the job
-    std::function<void(const std::string& line)> say;  // that may not be read
+    std::function<void(const std::string& line)> say;  // that cannot be read or used
   };
-  // Calls `done` once, perhaps immediately. Errors: unavailable.
+  // Calls `done` once, perhaps immediately. Errors: unavailable; what the API server refuses otherwise than by 403 or 404.
   ClaimLook(Context context, std::vector<MountedClaim> claims, Done done);
   ClaimLook(const ClaimLook&) = delete;
   ClaimLook& operator=(const ClaimLook&) = delete;
@@ -61,15 +63,12 @@ class ClaimLook {
  private:
   void look();
   void answered(const kube::Answer& answer);
-  bool again(const kube::ApiError& problem);
 
   Context m_context;
   std::vector<MountedClaim> m_claims;  // remaining ones
   std::map<std::string, ClaimAccess> m_access;
   Done m_done;
   kube::PendingCall m_call;
-  Timer m_timer;
-  int m_odd_answers = 0;  // consecutive ones
 };
 
 }  // namespace trainstep::cluster

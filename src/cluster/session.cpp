@@ -198,11 +198,12 @@ void Session::plan_and_run() {
 void Session::look_at_claims(plan::Plan plan) {
   auto claims = mounted_claims(plan);
   if (m_early || m_options.existing || claims.empty()) return follow_plan(std::move(plan));
+  m_reading = "claim " + claims.back().name;
   const auto shared = std::make_shared<plan::Plan>(std::move(plan));
   const auto done = [this, shared](const Result<std::map<std::string, ClaimAccess>>& access) {
-    if (m_over) return;
+    if (m_over || m_plan) return;
     if (m_early) return follow_plan(std::move(*shared));  // which only ends what exists
-    if (!access) return finish_early(result::from_error(access.error()));
+    if (!access) return look_without(access.error());
     auto nodes = nodes_for(*shared, m_job_facts, *access);
     if (!nodes) return finish_early(result::from_error(nodes.error()));
     if (const auto line = describe(*nodes); !line.empty() && line != describe(shared->nodes)) say(line);

@@ -64,6 +64,18 @@ TEST_CASE("a claim's volume says how many nodes can have it, before there is one
     CHECK(access_of(Json::parse(odd), false) == many_nodes);
 }
 
+TEST_CASE("a claim that pods cannot mount, or not as they do, is told") {
+  const auto with_phase = [](const char* phase) { return Json{{"status", {{"phase", phase}, {"accessModes", {"ReadWriteMany"}}}}}; };
+  const auto read_only = claim({"ReadOnlyMany"}, {"ReadOnlyMany"});
+  CHECK(obstacle(with_phase("Lost"), {"sets", true}) == "claim sets is Lost: its volume is gone, and pods that mount it do not start");
+  CHECK(obstacle(with_phase("Bound"), {"sets", false}).empty());
+  CHECK(obstacle(read_only, {"sets", false}) == "claim sets is ReadOnlyMany, but its mount is not read-only");
+  CHECK(obstacle(read_only, {"sets", true}).empty());
+  CHECK(obstacle(claim({"ReadOnlyMany"}, {"ReadOnlyMany", "ReadWriteOnce"}), {"sets", false}).empty());
+  for (const auto* odd : {"null", "[]", "3", R"({"status": 3})", R"({"status": {"phase": ["Lost"], "accessModes": "ReadOnlyMany"}})"})
+    CHECK(obstacle(Json::parse(odd), {"sets", false}).empty());
+}
+
 TEST_CASE("all claims of the pods are looked at, each once, and written to if one pod writes") {
   auto plan = plan_of(2, Json::parse(R"({"volumes": [{"mount_path": "/a", "claim": "sets", "read_only": true},
       {"mount_path": "/b", "volume": {"persistentVolumeClaim": {"claimName": "own", "readOnly": true}}}, {"mount_path": "/c", "empty_dir": {}}],
@@ -172,10 +184,12 @@ TEST_CASE("a claim that is not there has the mode that it is made with, if it is
   CHECK(nodes->absent == (made ? "" : "data"));
 }
 
-TEST_CASE("a gateway's 404 says nothing about a claim: it is read again, and what cannot be read is told") {
-  const bool passes = GENERATE(true, false);
+TEST_CASE("what a gateway answers says nothing about a claim: it is read again, and what cannot be read is told") {
+  const bool passes = GENERATE(true, false), made = GENERATE(true, false);
   auto there = claim({"ReadWriteOnce"});
   there["metadata"]["name"] = "data";
+  auto plan = made ? plan_of(2) : plan_of(2, mounted({"data"}));
+  if (made) plan.pvc_name = "data";
   kube::test::Harness h;
   int asked = 0;
   h.server.serve([&](const auto&) {
@@ -184,11 +198,44 @@ TEST_CASE("a gateway's 404 says nothing about a claim: it is read again, and wha
   });
   std::optional<std::map<std::string, ClaimAccess>> found;
   std::vector<std::string> lines;
-  ClaimLook look({*h.client, "ns", "ReadWriteOnce", [&](const std::string& line) { lines.push_back(line); }},
-                 mounted_claims(plan_of(2, mounted({"data"}))), [&](const auto& access) { found = *access; });
+  ClaimLook look({*h.client, "ns", "ReadWriteOnce", [&](const std::string& line) { lines.push_back(line); }}, mounted_claims(plan),
+                 [&](const auto& access) { found = *access; });
   h.loop.run(Duration{60'000});
   REQUIRE(found);
   CHECK(found->contains("data") == passes);
   CHECK(lines.size() == (passes ? 0U : 1U));
   if (!passes) CHECK_THAT(lines[0], Contains("cannot read claim data: if only one node can mount it, pods on others wait"));
+}
+
+TEST_CASE("whatever refuses a claim at first, it is read again") {
+  const int status = GENERATE(302, 307, 400, 403, 404, 407, 410, 451);
+  CAPTURE(status);
+  auto there = claim({"ReadWriteOnce"});
+  there["metadata"]["name"] = "data";
+  kube::test::Harness h;
+  int asked = 0;
+  h.server.serve([&](const auto&) {
+    if (++asked > 2) return kube::test::Reply::text(to_text(there));
+    if (status == 403) return kube::test::refusal(403, "Forbidden", "persistentvolumeclaims \"data\" is forbidden");
+    return kube::test::Reply::text("<html>gateway</html>", status);
+  });
+  std::optional<std::map<std::string, ClaimAccess>> found;
+  ClaimLook look({*h.client, "ns", "", [](const std::string& line) { FAIL(line); }}, mounted_claims(plan_of(2, mounted({"data"}))),
+                 [&](const auto& access) { found = *access; });
+  h.loop.run(Duration{60'000});
+  REQUIRE(found);
+  CHECK(*found == std::map<std::string, ClaimAccess>{{"data", one_node}});
+}
+
+TEST_CASE("a claim whose volume is gone is told before the job is created") {
+  Json gone = {{"metadata", {{"name", "data"}}}, {"spec", {{"accessModes", {"ReadWriteMany"}}}}, {"status", {{"phase", "Lost"}}}};
+  kube::test::Harness h;
+  h.server.serve([&](const auto&) { return kube::test::Reply::text(to_text(gone)); });
+  std::vector<std::string> lines;
+  bool done = false;
+  ClaimLook look({*h.client, "ns", "", [&](const std::string& line) { lines.push_back(line); }}, mounted_claims(plan_of(2, mounted({"data"}))),
+                 [&](const auto&) { done = true; });
+  h.loop.run(Duration{1'000});
+  CHECK(done);
+  CHECK(lines == std::vector<std::string>{"claim data is Lost: its volume is gone, and pods that mount it do not start"});
 }

@@ -228,6 +228,25 @@ TEST_CASE_METHOD(Step, "a job is followed though Kubeflow's store is away when a
   CHECK_FALSE(verdict);
 }
 
+TEST_CASE_METHOD(Step, "a job of an earlier attempt is followed though a claim of its pods cannot be read") {
+  with_model_only();
+  configured(whole_configuration);
+  request.job_options = {{"volumes", {{{"mount_path", "/disk"}, {"claim", "data"}}}}};
+  const auto there = Reply::text(R"({"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteMany"]}})");
+  is_away("/persistentvolumeclaims/data", there);
+  first();
+  const auto refuses = GENERATE(kube::test::refusal(400, "BadRequest", "no"), Reply::text("<html>bad</html>", 400), Reply::text("", 302),
+                                Reply::text("not ready", 500));
+  is_away("/persistentvolumeclaims/data", refuses, refuses.status == 500 ? 6 : 1 << 20);
+  again(60s);
+  CHECK(told.count("adopted Job " + name()) == 1);
+  is_away("/persistentvolumeclaims/data", there);
+  loop.run(60s);
+  CHECK(told.count("version ") == 1);
+  CHECK(owned.size() == 1);
+  CHECK_FALSE(verdict);
+}
+
 TEST_CASE_METHOD(Step, "a job that may not be followed does not run on while no other can be created") {
   const bool named = GENERATE(true, false);
   const bool brings = GENERATE(true, false);
