@@ -110,6 +110,16 @@ Result<void> read_keys(const Values& values, bool optional, JobStore& store) {
   return {};
 }
 
+// Refuses what would have no effect. Those who complete the settings of the store may leave out its address.
+Result<void> check_use(const Values& values, const Configuration& configuration, bool completes) {
+  for (const auto* key : {"remote-namespace", "remote-token", "remote-context", "remote-ca"})
+    if (!configuration.other_cluster && values.has(key))
+      return input_error(fmt::format("{}: names no cluster; add remote-host or kubeconfig, or remove it", values.what(key)));
+  for (const auto* key : {"minio-bucket", "minio-job-folder", "minio-accesskey", "minio-secretkey", "minio-region"})
+    if (!completes && !configuration.store && values.has(key)) return missing(values, "minio-url", key);
+  return {};
+}
+
 }  // namespace
 
 Result<kube::Credentials> remote_credentials(const Json& secret) {
@@ -158,6 +168,7 @@ Result<Configuration> read_configuration(const Json& secret, bool as_train_model
   configuration.other_cluster = names_a_cluster(secret);
   // Names what is missing.
   if (!configuration.other_cluster && !configuration.store && !as_train_model_job) return remote_credentials(secret).error();
+  TRY(check_use(Values(secret), configuration, as_train_model_job));
   return configuration;
 }
 

@@ -125,6 +125,27 @@ TEST_CASE("a Secret without an address is completed by a store that was found, a
   CHECK_FALSE(*job_store(secret({{"minio-job-folder", "mine"}}), usual_folder()));
 }
 
+TEST_CASE("what a Secret says of a cluster or a store that it does not name is refused") {
+  for (const auto* key : {"remote-namespace", "remote-token", "remote-context", "remote-ca"})
+    for (const bool completes : {false, true}) {
+      auto texts = minio;
+      texts[key] = "there";
+      const auto refused = read_configuration(secret(texts), completes);
+      REQUIRE_FALSE(refused);
+      CHECK(refused.error().message == std::string("Secret training, ") + key + ": names no cluster; add remote-host or kubeconfig, or remove it");
+      CHECK(refused.error().kind == ErrorKind::input);
+      texts["remote-host"] = "https://gpu";
+      CHECK(read_configuration(secret(texts), completes));
+    }
+  for (const auto* key : {"minio-bucket", "minio-job-folder", "minio-accesskey", "minio-secretkey", "minio-region"}) {
+    const auto elsewhere = secret({{"remote-host", "https://gpu"}, {"remote-token", "t"}, {key, "b"}});
+    const auto refused = read_configuration(elsewhere, false);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message == std::string("Secret training, minio-url: is missing, but ") + key + " is set");
+    CHECK(read_configuration(elsewhere, true));  // to be completed
+  }
+}
+
 TEST_CASE("a Secret must name a cluster or a store, but for calls that complete it") {
   const auto bucket = secret({{"minio-bucket", "b"}, {"access-mode", "ReadWriteOnce"}});
   const auto refused = read_configuration(bucket, false);
