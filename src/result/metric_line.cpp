@@ -67,7 +67,7 @@ bool is_environment(std::string_view name, double value, bool alone) {
 std::size_t threshold_before(std::string_view text, std::size_t end) {
   constexpr std::size_t longest = 40;
   const auto near = text.substr(0, end).substr(end - std::min(end, longest));
-  const auto at = near.rfind('@');
+  const auto at = has(near, '@') ? near.rfind('@') : std::string_view::npos;
   return at != std::string_view::npos && threshold_size(near.substr(at)) == near.size() - at ? end - (near.size() - at) : end;
 }
 
@@ -80,7 +80,7 @@ bool is_in_threshold(std::string_view text, std::size_t at) {
 
 // The name that ends at `end`; empty if it is something else: an option, a path, part of a URL.
 std::string_view name_before(std::string_view text, std::size_t end) {
-  auto start = has(text, '@') ? threshold_before(text, end) : end;
+  auto start = threshold_before(text, end);
   while (start > 0 && belongs_to_name(text[start - 1])) --start;
   if (start > 0 && text[start - 1] == ':' && start < end && is_digit(text[end - 1]))  // "mAP_0.5:0.95"
     while (start > 0 && end - start < longest_name && (belongs_to_name(text[start - 1]) || text[start - 1] == ':')) --start;
@@ -149,13 +149,15 @@ bool is_rate(std::string_view text, std::string_view name) {
 // Reads the pair around the equals sign at `at`. Returns where to continue the search.
 std::size_t read_pair(std::string_view text, std::size_t at, Pairs& pairs, MetricLine& line) {
   if (at + 1 < text.size() && text[at + 1] == '=') return at + 2;
-  const bool spaced = at > 0 && text[at - 1] == ' ' && at + 1 < text.size() && text[at + 1] == ' ';
-  if (spaced && (text.front() == ' ' || text.front() == '\t')) return at + 1;  // indented: code in a traceback
-  const auto name = name_before(text, spaced ? at - 1 : at);
-  if (name.empty() || (spaced && !names_value(text, name))) return at + 1;
-  auto rest = text.substr(at + (spaced ? 2 : 1));
+  const bool before = at > 0 && text[at - 1] == ' ', behind = at + 1 < text.size() && text[at + 1] == ' ';
+  const bool spaced = before && behind;
+  if ((before || behind) && (text.front() == ' ' || text.front() == '\t')) return at + 1;  // indented: code in a traceback
+  const auto name = name_before(text, before ? at - 1 : at);
+  if (name.empty() || (spaced && !names_value(text, name)) || (before != behind && !tells_result(name))) return at + 1;  // "loss= 0.7"
+  auto rest = text.substr(at + (behind ? 2 : 1));
   bool quoted = false;
   auto value = take_member(rest, quoted);
+  if (value) skip_to_latest(rest, *value);
   if (!value || (quoted && !tells_result(name) && place_of(name) != Place::epoch)) return at + 1;
   std::optional<double> of;
   if (rest.starts_with('/') && rest.size() > 1 && is_digit(rest[1])) {
@@ -165,12 +167,12 @@ std::size_t read_pair(std::string_view text, std::size_t at, Pairs& pairs, Metri
   if (!ends_value(rest)) return at + 1;
   if (of && is_share(name, *value, *of)) value = *value / *std::exchange(of, std::nullopt);
   const bool alone = name.data() == text.data() && rest.empty();
-  const auto before = line.metrics.size();
+  const auto found = line.metrics.size();
   const bool argument = pairs.arguments.hold(at) && is_argument_only(name);
   const bool remark = is_remark(text, name, pairs.brackets);
   if (!is_environment(name, *value, alone) && !argument && !is_rate(text, name)) add(remark ? pairs.aside : line, plain_name(name), *value, of);
   const auto end = text.size() - rest.size();
-  if (line.metrics.size() > before) line.pairs.push_back({static_cast<std::size_t>(name.data() - text.data()), end});
+  if (line.metrics.size() > found) line.pairs.push_back({static_cast<std::size_t>(name.data() - text.data()), end});
   return end;
 }
 
@@ -186,6 +188,18 @@ constexpr int fewest_settings = 2;
 
 // Two such values make the line a dump of settings: "amp=True, batch=4, cache=False, …".
 bool is_setting(std::string_view value) { return value.starts_with("True") || value.starts_with("False") || value.starts_with("None"); }
+
+// "hyperparameters: lr0=0.01, momentum=0.9"; "reg_alpha=0.0 will be ignored" (LightGBM).
+bool heads_settings(std::string_view text) {
+  constexpr std::array<std::string_view, 9> words{"args",    "arguments", "config",  "configuration", "hparams", "hyperparameters",
+                                                  "options", "params",    "settings"};
+  const auto before = text.substr(0, text.find('='));
+  const auto colon = before.find_last_of(":");
+  if (colon == std::string_view::npos || before.size() == text.size()) return text.find(" will be ignored") != std::string_view::npos;
+  auto word = trim(before.substr(0, colon));
+  word.remove_prefix(word.find_last_of(" \t]:") + 1);
+  return one_of<9>(lower(word), words);
+}
 
 // One line of a dump that spans several: "adam_beta1=0.9,".
 bool is_argument(std::string_view text, const MetricLine& line) {
@@ -252,7 +266,7 @@ bool may_have_metrics(std::string_view line) {
 bool read_pairs(std::string_view text, MetricLine& line) {
   for (const std::string_view shell : {"export ", "declare ", "set "})
     if (text.starts_with(shell)) return false;
-  if (is_indented_code(text)) return false;
+  if (is_indented_code(text) || heads_settings(text)) return false;
   const auto before = line.metrics.size();
   Pairs pairs(text);
   int settings = 0;
@@ -285,6 +299,13 @@ bool read_keras(std::string_view text, MetricLine& line) {
   return line.of_epoch;
 }
 
+// The name of a member of an object, its blanks as underscores: "top 5 acc". Empty: none, as of "memory (gib)".
+std::string name_of_key(std::string_view key) {
+  auto name = plain_name(key);
+  std::ranges::replace(name, ' ', '_');
+  return is_measured_name(name) ? name : std::string();
+}
+
 bool read_flat_object(std::string_view text, MetricLine& line) {
   auto rest = trim(text);
   if (!rest.starts_with('{') || !rest.ends_with('}')) return false;
@@ -301,13 +322,14 @@ bool read_flat_object(std::string_view text, MetricLine& line) {
     const auto name = rest.substr(1, end - 1);
     rest.remove_prefix(end + 1);
     skip();
-    if (!is_measured_name(name) || !rest.starts_with(':')) return false;
+    if (!rest.starts_with(':')) return false;
     rest.remove_prefix(1);
     skip();
     const auto value = take_member(rest, quoted);
     if (!value) return false;
-    add(found, plain_name(name), *value);
-    metrics = metrics || metric_kind(name) != MetricKind::none;
+    const auto key = name_of_key(name);
+    if (!key.empty()) add(found, key, *value);
+    metrics = metrics || metric_kind(key) != MetricKind::none;
     skip();
     if (!rest.empty() && rest.front() != ',') return false;
     if (!rest.empty()) rest.remove_prefix(1);
@@ -317,12 +339,19 @@ bool read_flat_object(std::string_view text, MetricLine& line) {
   return true;
 }
 
-bool read_epoch(std::string_view text, MetricLine& line, bool anywhere) {
-  if (!names_epoch(text)) return false;
+// "best epoch 3": `before`, in lower case, says that it is not the current epoch.
+bool names_another(std::string_view before) {
+  constexpr std::array<std::string_view, 8> words{"best", "last", "start", "max", "total", "previous", "prev", "warmup"};
+  before = trim(before);
+  return one_of<8>(before.substr(before.find_last_of(" \t[(|,;:") + 1), words);
+}
+
+// `another`: of another epoch than the current one. `seen` is set where the line tells one, whether it counts or not.
+bool read_epoch(std::string_view text, MetricLine& line, bool anywhere, bool another, bool& seen) {
   const auto folded = lower(text);
   for (auto at = folded.find("epoch"); at != std::string::npos; at = folded.find("epoch", at + 1)) {
     if (at > 0 && (belongs_to_name(folded[at - 1]) || folded[at - 1] == '=')) continue;
-    if (text.substr(0, at).ends_with("per ")) continue;
+    if (text.substr(0, at).ends_with("per ") || names_another(std::string_view(folded).substr(0, at)) != another) continue;
     auto rest = text.substr(at + 5);
     for (const std::string_view data : {"(train)", "(val)", "(test)"})  // MMEngine's "Epoch(train)  [1][ 50/391]"
       if (rest.starts_with(data)) rest.remove_prefix(data.size());
@@ -337,6 +366,7 @@ bool read_epoch(std::string_view text, MetricLine& line, bool anywhere) {
       if (!total.empty() && is_digit(total.front())) of = take_number(total);
     }
     const bool inside = !of && trim(text.substr(0, at)).find(' ') != std::string_view::npos;  // "saved after epoch 3", not "Train Epoch: 3"
+    seen = true;
     if (inside && !anywhere) continue;
     if (inside)
       line.epoch = epoch;  // "best accuracy: 0.97 at epoch 7" does not tell the progress
@@ -345,6 +375,12 @@ bool read_epoch(std::string_view text, MetricLine& line, bool anywhere) {
     return true;
   }
   return false;
+}
+
+bool read_epoch(std::string_view text, MetricLine& line, bool anywhere) {
+  if (!names_epoch(text)) return false;
+  bool seen = false;
+  return read_epoch(text, line, anywhere, false, seen) || (!seen && read_epoch(text, line, anywhere, true, seen));
 }
 
 std::string_view clean_line(std::string_view raw, std::string& storage) {

@@ -37,6 +37,8 @@ class Phrase {
   [[nodiscard]] std::string_view word(std::size_t at) const { return m_words[at]; }
   // In "Accuracy of the network on the 10000 test images", "Test accuracy of the model": the number of words in the name; 0: not such a phrase.
   [[nodiscard]] std::size_t name_before_of() const;
+  // After name_before_of(): whether the metric is of a part only, as in "Accuracy of plane".
+  [[nodiscard]] bool is_of_part(std::size_t words) const;
   // In "Accuracy on the test set": "test". Empty if no data are named, and for "the 10000 test images" of PyTorch's tutorial, which names no other
   // data.
   [[nodiscard]] std::string_view data_behind() const;

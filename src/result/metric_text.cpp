@@ -53,6 +53,16 @@ bool is_time_unit(std::string_view text) {
          (next > 0 && (has("[(-", rest[next]) || (is_letter(rest[next]) && !ambiguous && !rest.substr(next).starts_with("per "))));
 }
 
+// The number is a part of a formula or of 1.2 x 10^-3.
+bool is_factor(std::string_view rest) { return rest.starts_with(" * ") || rest.starts_with(" x 10") || rest.starts_with(" + "); }
+
+// "100%|", with which tqdm's bars begin after a description.
+bool is_bar(std::string_view text) {
+  const auto number = text.find_first_not_of(' ');
+  const auto end = text.find_first_not_of("0123456789", number);
+  return end != std::string_view::npos && end > number && end - number <= 3 && text.substr(end).starts_with("%|");
+}
+
 void skip_blanks(std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of(' '), text.size())); }
 
 bool skip(std::string_view& text, std::string_view word) {
@@ -137,16 +147,30 @@ std::optional<double> take_number(std::string_view& text) {
 std::optional<double> take_scalar(std::string_view& text) {
   auto rest = text;
   const bool numpy = skip(rest, "np.") || skip(rest, "numpy.");
-  const auto type = rest.substr(0, rest.find('('));
+  constexpr std::size_t longest_type = 10;
+  const auto near = rest.substr(0, longest_type + 1);
+  const auto type = near.substr(0, near.find('('));
   const auto letters = type.substr(0, type.find_first_of("0123456789"));
   const bool known = numpy ? letters == "float" || letters == "int" || letters == "uint" : type == "tensor" || type == "Array";
-  if (!known || type.size() > 10 || type.size() == rest.size()) return take_number(text);
+  if (!known || type.size() == near.size()) return take_number(text);
   rest.remove_prefix(type.size() + 1);
   const auto value = take_number(rest);
   const auto end = rest.find(')');
   if (!value || end == std::string_view::npos || (end != 0 && (numpy || !rest.starts_with(", ")))) return std::nullopt;
   text = rest.substr(end + 1);
   return value;
+}
+
+void skip_to_latest(std::string_view& text, double& value) {
+  for (const std::string_view arrow : {" -> ", " --> ", " => ", " \u2192 "}) {
+    auto rest = text;
+    if (!skip(rest, arrow)) continue;
+    const auto latest = take_number(rest);
+    if (!latest) return;
+    text = rest;
+    value = *latest;
+    return skip_to_latest(text, value);
+  }
 }
 
 std::optional<double> take_count(std::string_view& text) {
@@ -157,10 +181,23 @@ std::optional<double> take_count(std::string_view& text) {
   return take_number(count);
 }
 
+std::optional<double> take_long_count(std::string_view& text) {
+  auto count = take_count(text);
+  for (auto rest = text; count && rest.starts_with(','); text = rest) {
+    rest.remove_prefix(1);
+    const auto digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    const auto group = take_count(rest);
+    if (digits != 3 || !group || *count >= 1e12) break;
+    *count = *count * 1'000 + *group;
+  }
+  return count;
+}
+
 bool ends_value(std::string_view rest) {
   if (rest.starts_with('%')) rest.remove_prefix(1);
   skip_deviation(rest);
-  if (is_time_unit(rest)) return false;
+  if (is_time_unit(rest) || is_factor(rest)) return false;
+  if (rest.starts_with(": ")) return is_bar(rest.substr(2));
   if (rest.starts_with('.')) rest.remove_prefix(1);                                 // the end of a sentence
   if (rest.starts_with(',') && rest.size() > 1 && is_digit(rest[1])) return false;  // in 1,234.5 the number is not 1
   return rest.empty() || std::string_view(" \t,;|)]}").find(rest.front()) != std::string_view::npos;

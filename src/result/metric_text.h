@@ -54,11 +54,17 @@ std::optional<double> take_number(std::string_view& text);
 // A number, or a scalar as NumPy, PyTorch and JAX print it: np.float64(0.5), tensor(0.5, device='cuda:0'), Array(0.5, dtype=float32).
 std::optional<double> take_scalar(std::string_view& text);
 
+// In "0.5 -> 0.4" the second number is the value: if `text`, what follows a number, says so, consumes it and sets `value`.
+void skip_to_latest(std::string_view& text, double& value);
+
 // A non-negative integer. Consumes it from the front of `text`.
 std::optional<double> take_count(std::string_view& text);
 
-// Whether `rest`, the text after a number, lets the number be a value: not in 1,234.5, 1.2.3, 10MB, 12:30, 10 ms. A deviation does: 0.5±0.1,
-// 0.5+/-0.1.
+// The same with thousands separators: "9,500".
+std::optional<double> take_long_count(std::string_view& text);
+
+// Whether `rest`, the text after a number, lets the number be a value: not in 1,234.5, 1.2.3, 10MB, 12:30, 10 ms, 0.5 * x. A deviation does:
+// 0.5±0.1, 0.5+/-0.1; and a progress bar: "0.5: 100%|".
 bool ends_value(std::string_view rest);
 
 }  // namespace trainstep::result

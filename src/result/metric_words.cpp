@@ -63,6 +63,8 @@ constexpr auto references = words("best", "highest", "lowest", "old", "prev", "p
 constexpr auto steps = words("batch", "global_step", "iter", "iteration", "iterations", "iters", "step", "steps");
 constexpr auto of_errors = words("absolute", "percentage", "squared");  // "mean squared error"
 constexpr auto suffixes = words("avg", "average", "mean", "score", "total", "value");
+// At the end of a word: "acc_steps" is how many steps are accumulated.
+constexpr auto counts = words("epochs", "freq", "frequency", "iters", "steps", "workers");
 
 // A new word begins with an upper-case letter followed by a lower-case one: in testAcc, but not in mAP or IoU.
 bool begins_word(std::string_view word, std::size_t at) {
@@ -135,7 +137,7 @@ MetricKind metric_kind(std::string_view word) {
   bool setting = false;
   for_each_part(word, [&](std::string_view part, std::string_view rest) {
     kind = std::max(kind, kind_of_part(part, rest));
-    setting = setting || settings.have(part);
+    setting = setting || settings.have(part) || (rest.empty() && counts.have(part));
   });
   return setting ? MetricKind::none : kind;
 }

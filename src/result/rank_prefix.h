@@ -12,8 +12,19 @@ struct PrefixedLine {
   std::string_view text;
 };
 
-// "[rank0]: " (torch), "[default0]:" (torchrun's tee), "[1,0]<stderr>:" (mpirun --tag-output), "[1]: ".
+// "(RayTrainWorker pid=123, ip=10.0.0.1) " (Ray), the size of it; 0: none.
+inline std::size_t ray_prefix(std::string_view line) {
+  const auto end = line.starts_with('(') ? line.substr(0, 120).find(") ") : std::string_view::npos;
+  if (end == std::string_view::npos) return 0;
+  const auto inside = line.substr(0, end);
+  const auto pid = inside.find("pid=");
+  const bool named = pid != std::string_view::npos && (pid == 1 || inside[pid - 1] == ' ');
+  return named && inside.substr(pid + 4, 1).find_first_of("0123456789") == 0 && inside.find('=') == pid + 3 ? end + 2 : 0;
+}
+
+// "[rank0]: " (torch), "[default0]:" (torchrun's tee), "[1,0]<stderr>:" (mpirun --tag-output), "[1]: ", Ray's.
 inline PrefixedLine split_rank_prefix(std::string_view line) {
+  if (const auto size = ray_prefix(line); size != 0) return {line.substr(0, size), line.substr(size)};
   if (!line.starts_with('[')) return {{}, line};
   const auto bracket = line.substr(0, 30).find(']');
   if (bracket == std::string_view::npos) return {{}, line};

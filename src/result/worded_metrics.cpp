@@ -5,6 +5,7 @@
 #include <bitset>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "result/metric_phrase.h"
 #include "result/metric_text.h"
@@ -52,6 +53,15 @@ bool belongs_to_sentence(std::string_view word) {
   constexpr std::array<std::string_view, 14> words{"a", "am", "and", "are", "but", "got", "has", "have", "i", "or", "that", "this", "was", "we"};
   return makes_sentence(word) || std::ranges::any_of(words, [&](std::string_view each) { return same_ignoring_case(word, each); });
 }
+
+// It stands where a number is expected: "loss: None".
+bool is_no_number(std::string_view word) {
+  constexpr std::array<std::string_view, 4> words{"n/a", "na", "none", "null"};
+  return std::ranges::any_of(words, [&](std::string_view each) { return same_ignoring_case(word, each); });
+}
+
+// It separates two values: "train loss 0.5 vs val loss 0.6".
+bool separates(std::string_view word) { return word == "vs" || word == "vs." || word == "versus"; }
 
 // The word that ends at `end`, of any kind.
 std::string_view word_before(std::string_view text, std::size_t end) {
@@ -111,8 +121,9 @@ class Reader {
   std::size_t m_gap_from = 0;  // start of the gap
   Phrase m_phrase;
   Gap m_gap = Gap::none;
-  std::string_view m_label;  // the last words that have no value: "Best" in "Best: loss=0.2 acc=0.9"
-  std::string_view m_data;   // "Test" in "Test set: …"
+  std::string_view m_label;     // the last words that have no value: "Best" in "Best: loss=0.2 acc=0.9"
+  bool m_counts_label = false;  // it belongs to a count, as in "best epoch 3"
+  std::string_view m_data;      // "Test" in "Test set: …"
   Heading m_heading = Heading::none;
   std::string m_title;       // of the heading: "AUC" in "AUC: train=0.95, valid=0.93"
   bool m_heads_all = false;  // it applies to all names, not only to those of data
@@ -150,9 +161,11 @@ void Reader::read_word() {
     ++m_at;
     return;
   }
+  const bool no_value = m_gap != Gap::none && m_phrase.count() > 0 && is_no_number(word);
   if (m_gap != Gap::none && m_gap != Gap::blank) end_phrase();
   m_gap = Gap::none;
   m_gap_from = m_at;
+  if (no_value || separates(word)) return m_phrase.clear();
   if (word == "is" && m_phrase.count() > 0) {
     m_gap = Gap::colon;
     return;
@@ -206,7 +219,8 @@ bool Reader::name_after_heading(std::string& name, std::string_view printed) {
   if (m_heading == Heading::goal ? metric || of_data : m_heading == Heading::setting && !metric && of_data) return name.clear(), true;
   const bool headed = m_heading == Heading::metric && (of_data || (m_heads_all && (!holds_setting(name) || name == "min")));
   m_heads_all = m_heads_all && headed && !metric;
-  if (metric || !(headed || (m_heading == Heading::other && of_data)) || m_title.size() + name.size() >= longest_name) return false;
+  if (metric || !(headed || (m_heading == Heading::other && of_data && !holds_setting(name))) || m_title.size() + name.size() >= longest_name)
+    return false;
   if (m_heading == Heading::other && !has(printed, '.'))
     name.clear();  // "Samples: train=60000"
   else if (of_data)
@@ -244,12 +258,15 @@ bool Reader::count(std::string_view& rest) {
   const auto last = m_phrase.last();
   const bool epoch = same_ignoring_case(last, "epoch");
   if (!m_phrase.fits() || m_phrase.any(counts_others) || (!epoch && !names_step(last))) return false;
-  const auto number = take_count(rest);
+  const auto number = epoch ? take_count(rest) : take_long_count(rest);
   if (!number || (!rest.empty() && (is_letter(rest.front()) || rest.front() == '.'))) return false;
   if (!epoch && !m_step) m_step = number;
   m_placed = true;
   if (names_data(m_phrase.first())) take_data(m_phrase.first(), true);
-  if (m_phrase.any(holds_reference)) m_label = label();  // "Best epoch: 3, loss=0.2"
+  if (m_phrase.any(holds_reference))
+    m_label = label(), m_counts_label = true;  // "Best epoch: 3, loss=0.2"
+  else if (std::exchange(m_counts_label, false))
+    m_label = {};  // "best epoch 3 | epoch 5 | loss 0.5"
   if (rest.starts_with('/')) {
     rest.remove_prefix(1);
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
@@ -265,6 +282,7 @@ bool Reader::value(std::string_view& rest) {
   const bool fraction = take_count(counted) && counted.starts_with('/');
   auto number = take_scalar(rest);
   if (!number) return false;
+  skip_to_latest(rest, *number);
   const auto printed = begin.substr(0, begin.size() - rest.size());
   bool whole = std::isfinite(*number) && printed.find_first_of(".eE") == std::string_view::npos;
   if (rest.starts_with('/')) {
@@ -282,7 +300,8 @@ bool Reader::value(std::string_view& rest) {
   if (remark && !m_phrase.any(holds_reference) && !holds_reference(m_label)) return false;
   if (const auto words = m_phrase.name_before_of(); words != 0) {
     const auto data = m_phrase.data_behind();
-    if (m_gap != Gap::colon || !take(m_phrase.name(words), metric_kind(m_phrase.word(words - 1)), *number, whole, data)) return false;
+    const auto name = m_phrase.name(m_phrase.is_of_part(words) ? m_phrase.count() : words);
+    if (m_gap != Gap::colon || !take(name, metric_kind(m_phrase.word(words - 1)), *number, whole, data)) return false;
     if (!data.empty()) take_data(data);
     return true;
   }
@@ -375,7 +394,11 @@ void Reader::read_pair(std::size_t number) {
   const auto words = phrase.name_before_of();
   const auto first = m_phrase.first();
   const bool first_is_data = names_data(first) && (!m_counted || m_phrase.count() == 1);
-  if (words != 0 && !phrase.data_behind().empty() && (names_data(name) || std::ranges::find(of_data, name) != of_data.end())) {  // "MSE on train=0.1"
+  const bool tolerance = begin > 0 && names_setting(name) && makes_sentence(word_before(m_text, begin - 1));  // "by less than tol=0.01"
+  if (tolerance) {
+    name.clear();
+  } else if (words != 0 && !phrase.data_behind().empty() &&
+             (names_data(name) || std::ranges::find(of_data, name) != of_data.end())) {  // "MSE on train=0.1"
     take_data(data = phrase.data_behind());
     name = phrase.name(words);
   } else if (setting) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <ctime>
 #include <string>
 
 #include "result/boosting_rounds.h"
@@ -156,6 +157,80 @@ TEST_CASE("values in words are read to their edges") {
   for (const auto& c : cases) {
     CAPTURE(c.text);
     CHECK(worded(c.text) == c.said);
+  }
+}
+
+TEST_CASE("a line is read as its writer means it") {
+  const Case cases[] = {
+      {"{'loss': 0.5, 'memory/active(gib)': 12.3, 'epoch': 1}", "loss=0.5 e1 "},
+      {"{'loss': 0.5, 'R\u00B2': 0.9}", "loss=0.5 "},
+      {"{'val acc': 0.9, \"val loss\": 0.4}", "val_acc=0.9 val_loss=0.4 "},
+      {"{'loss': 0.5, 'top 5 acc': 0.9, 'epoch': 1}", "loss=0.5 top_5_acc=0.9 e1 "},
+      {"Accuracy of the network on the 10000 test images: 54 %", "Accuracy=54 "},
+      {"Accuracy of plane : 52 %", "Accuracy_of_plane=52 "},
+      {"Accuracy of model: 0.5", "Accuracy=0.5 "},
+      {"Accuracy of KNN: 0.5", "Accuracy=0.5 "},
+      {"Accuracy for class cat: 45.0 %", ""},
+      {"Epoch 3/10 Loss: 0.5 -> 0.4, Acc: 0.8 -> 0.9", "Loss=0.4 Acc=0.9 e3 "},
+      {"epoch=3 val_loss=0.5 --> 0.4 saving", "val_loss=0.4 e3 "},
+      {"Epoch 3 best acc 0.91 \u2192 0.93", "best_acc=0.93 e3 "},
+      {"Best epoch 3, epoch 5, loss: 0.5, acc: 0.1", "loss=0.5 acc=0.1 e5 "},
+      {"[best epoch: 3] epoch: 5 loss: 0.5", "loss=0.5 e5 "},
+      {"last epoch 4 | epoch 5 | loss 0.5", "loss=0.5 e5 "},
+      {"max epoch 10 | epoch 5 | loss 0.5", "loss=0.5 e5 "},
+      {"Best epoch 3, loss: 0.5", "Best_loss=0.5 e3 "},
+      {"step 9,500 loss: 0.5 acc: 0.1", "loss=0.5 acc=0.1 s9500 "},
+      {"Iter 1,009,500/2,000,000 loss: 0.5 acc: 0.1", "loss=0.5 acc=0.1 s1.0095e+06 "},
+      {"loss = 0.5 * cls + 0.5 * reg", ""},
+      {"loss = 2 + mse", ""},
+      {"mse=1.2 x 10^-3", ""},
+      {"Training loss did not improve more than tol=0.010000 for 5 consecutive epochs. Stopping.", ""},
+      {"(RayTrainWorker pid=123, ip=10.0.0.1) epoch=1 loss=0.5", "loss=0.5 e1 "},
+      {"(pid=123) {'loss': 0.5}", "loss=0.5 "},
+      {"(loss pid=x) loss=0.5", "loss=0.5 "},
+      {"loss=0.4123: 100%|##########| 10/10 [00:01<00:00]", "loss=0.4123 "},
+      {"Epoch 1 loss 0.4123: 100%|##########| 10/10", "loss=0.4123 e1 "},
+      {"loss=0.4: x", ""},
+      {"1|808|Loss: 0.98: 100%|##########| 808/808", "Loss=0.98 "},
+      {"loss= 0.7 acc= 0.9", "loss=0.7 acc=0.9 "},
+      {"loss =0.7", "loss=0.7 "},
+      {"x= 0.7", ""},
+      {"    loss= 0.7", ""},
+      {"loss: None acc: 0.9", "acc=0.9 "},
+      {"Loss: n/a Acc: 0.9 F1: null AUC: 0.8", "Acc=0.9 AUC=0.8 "},
+      {"train loss 0.5 vs val loss 0.6", "train_loss=0.5 val_loss=0.6 "},
+      {"loss=0.5 vs. val_loss=0.6", "loss=0.5 val_loss=0.6 "},
+      {"acc_steps: 4", ""},
+      {"train_loss_step: 0.4 epoch 3", "train_loss_step=0.4 e3 "},
+      {"trainer: train_time=3.5 train_loss=0.4", "train_time=3.5 train_loss=0.4 "},
+      {"hyperparameters: lr0=0.01, iou_t=0.2, fl_gamma=0.0", ""},
+      {"INFO:root:Config: hidden=128 score=0.5", ""},
+      {"[LightGBM] [Warning] lambda_l1 is set=0.1, reg_alpha=0.0 will be ignored. Current value: lambda_l1=0.1", ""},
+      {"results: acc=0.9", "acc=0.9 "},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    MetricTable table;
+    CHECK(show(read_metric_line(c.text, table)) == c.said);
+  }
+}
+
+TEST_CASE("a long line takes as long as the same text on many lines") {
+  for (const std::string_view text :
+       {"a=x ", "a=1 b=2 c=3 ", "level=info msg=hello ", "loss=0.5 ", "A(x=", "loss: 0.5 ", "epoch 1, ", "a=[1 ", "@ a=1 "}) {
+    CAPTURE(text);
+    const auto seconds = [](const std::string& line, int times) {
+      MetricTable table;
+      const auto begin = std::clock();
+      for (int i = 0; i < times; ++i) read_metric_line(line, table);
+      return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    };
+    const auto repeated = [&](int times) {
+      std::string line;
+      for (int i = 0; i < times; ++i) line += text;
+      return line;
+    };
+    CHECK(seconds(repeated(40'000), 1) < 10 * seconds(repeated(40), 1'000) + 1);
   }
 }
 
