@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/printable.h"
 #include "base/text.h"
 #include "data/digest.h"
@@ -158,7 +161,14 @@ Result<std::optional<JobStore>> job_store(const Json& secret, const std::optiona
   return std::optional(std::move(store));
 }
 
-Result<std::string> access_mode(const Json& secret) { return Values(secret).get("access-mode"); }
+Result<std::string> access_mode(const Json& secret) {
+  const Values values(secret);
+  ASSIGN(auto mode, values.get("access-mode"));
+  constexpr std::array<std::string_view, 5> modes{"", "ReadWriteMany", "ReadWriteOnce", "ReadOnlyMany", "ReadWriteOncePod"};
+  if (std::find(modes.begin(), modes.end(), mode) == modes.end())
+    return input_error(values.what("access-mode") + ": expected ReadWriteMany, ReadWriteOnce, ReadOnlyMany or ReadWriteOncePod");
+  return mode;
+}
 
 Result<Configuration> read_configuration(const Json& secret, bool as_train_model_job) {
   Configuration configuration;

@@ -29,7 +29,7 @@ struct JobStore {
 Result<std::optional<JobStore>> job_store(const Json& secret, const std::optional<plan::JobFolder>& otherwise = {});
 // Defaults for a store that is only given by its URL, as in "Train model job": bucket, folder, and the credentials of Kubeflow Pipelines' own store.
 plan::JobFolder usual_folder();
-// `access-mode` of claims that are created for jobs ("ReadWriteOnce", …); empty: not given.
+// `access-mode` of claims that are created for jobs ("ReadWriteOnce", …); empty: not given. Error (input): Kubernetes has no such mode.
 Result<std::string> access_mode(const Json& secret);
 
 struct Configuration {

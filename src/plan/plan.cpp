@@ -200,7 +200,8 @@ Result<Plan> make_plan(const Request& request, const std::vector<JobTypeTraits>&
   plan.train_mount = request.train_mount;
   if (!request.pvc_name.empty()) TRY(check_object_name("pvc_name", request.pvc_name));
   plan.pvc_name = request.pvc_name;
-  TRY(parse_memory(request.pvc_size, "pvc_size"));
+  ASSIGN(const auto claimed, parse_memory(request.pvc_size, "pvc_size"));
+  if (claimed.value <= 0) return input_error("pvc_size: must be greater than 0; write a size such as 10Gi");
   plan.pvc_size = request.pvc_size;
   plan.as_train_model_job = request.as_train_model_job;
   plan.node_selector = request.node_selector;

@@ -39,13 +39,18 @@ std::string v1_metric_name(std::string_view name) {
 }
 
 Json v1_metrics(const std::vector<result::Metric>& metrics) {
+  std::vector<const result::Metric*> shown;
+  for (const auto& metric : metrics)
+    if (std::isfinite(metric.value) && shown.size() < most_metrics) shown.push_back(&metric);
+  std::set<std::string> taken;  // first those that need no other name: of "Acc@1" and "Acc-1" the second is Acc-1
+  for (const auto* metric : shown)
+    if (v1_metric_name(metric->name) == metric->name) taken.insert(metric->name);
   auto list = Json::array();
-  std::set<std::string> taken;
-  for (const auto& metric : metrics) {
-    if (!std::isfinite(metric.value) || list.size() == most_metrics) continue;
+  for (const auto* each : shown) {
+    const auto& metric = *each;
     const auto base = v1_metric_name(metric.name);
     auto name = base;
-    for (int number = 2; !taken.insert(name).second; ++number) {
+    for (int number = 2; base != metric.name && !taken.insert(name).second; ++number) {
       const auto suffix = fmt::format("-{}", number);
       name = base.substr(0, longest_name - suffix.size()) + suffix;
     }

@@ -14,7 +14,8 @@ namespace trainstep::step {
 // [a-zA-Z]([-_a-zA-Z0-9]{0,62}[a-zA-Z0-9])?
 std::string v1_metric_name(std::string_view name);
 
-// {"metrics": [{"name", "numberValue", "format"}]}: the first 50 finite ones; names that become equal get a number.
+// {"metrics": [{"name", "numberValue", "format"}]}: the first 50 finite ones; names that become equal get a number, but for one that
+// needs no change.
 Json v1_metrics(const std::vector<result::Metric>& metrics);
 
 // {"version": 1, "outputs": […]}: `own`, the entries of the program's own file, then a table of the metrics, then the report.

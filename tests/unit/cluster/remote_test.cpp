@@ -69,6 +69,17 @@ TEST_CASE("a Secret without a bucket is one of another cluster") {
   CHECK(access_mode(secret(Json::object())).value().empty());
 }
 
+TEST_CASE("an access mode that Kubernetes does not have is refused") {
+  for (const auto* mode : {"", "ReadWriteMany", "ReadWriteOnce", "ReadOnlyMany", "ReadWriteOncePod"})
+    CHECK(access_mode(secret({{"access-mode", mode}})).value() == mode);
+  for (const auto* mode : {"readwriteonce", "RWX", "ReadWriteMany,ReadWriteOnce", "ReadWrite"}) {
+    const auto refused = access_mode(secret({{"access-mode", mode}}));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().kind == ErrorKind::input);
+    CHECK(refused.error().message.find("Secret training, access-mode: expected ReadWriteMany, ReadWriteOnce") == 0);
+  }
+}
+
 TEST_CASE("what is missing beside minio-url is named, and no value is shown") {
   for (const auto* key : {"minio-bucket", "minio-accesskey", "minio-secretkey"}) {
     const auto store = job_store(secret(without(key)));

@@ -115,6 +115,8 @@ TEST_CASE("what a request cannot mean is refused with its place") {
            {"memory: \"1GB\"", [](auto& r) { r.memory = "1GB"; }},
            {"gpus: \"1.5\"", [](auto& r) { r.gpus = "1.5"; }},
            {"pvc_size: \"big\"", [](auto& r) { r.pvc_size = "big"; }},
+           {"pvc_size: must be greater than 0", [](auto& r) { r.pvc_size = "0"; }},
+           {"pvc_size: must be greater than 0", [](auto& r) { r.pvc_size = "0Gi"; }},
            {"epochs", [](auto& r) { r.train_parameters = {{"epochs", 1}}; }},
            {"train_specification", [](auto& r) { r.train_specification = "a: [1"; }},
        }) {

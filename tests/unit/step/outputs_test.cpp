@@ -191,6 +191,14 @@ TEST_CASE("KFP v1 metrics have names that its server accepts, each once, at most
   CHECK(list[1]["format"] == "RAW");
 }
 
+TEST_CASE("a metric whose name KFP v1 accepts keeps it beside others whose names become the same") {
+  const auto list = v1_metrics({{"Acc@1", 0.7, false}, {"Acc/1", 0.6, false}, {"Acc-1", 0.5, false}})["metrics"];
+  REQUIRE(list.size() == 3);
+  CHECK(list[0]["name"] == "Acc-1-2");
+  CHECK(list[1]["name"] == "Acc-1-3");
+  CHECK(list[2]["name"] == "Acc-1");
+}
+
 TEST_CASE("KFP v1 UI metadata keep the program's own entries and add metrics and report") {
   AStory a;
   a.target("mlpipeline_ui_metadata", "/o/ui");
