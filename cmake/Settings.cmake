@@ -4,6 +4,7 @@ option(TRAINSTEP_WERROR "warnings are errors" OFF)
 option(TRAINSTEP_STATIC "link one static file, for speed and size" OFF)
 option(TRAINSTEP_FUZZ "build the fuzz targets (clang)" OFF)
 option(TRAINSTEP_PRECOMPILE "precompile the headers that cost most" OFF)  # saves a quarter of the compile time
+set(TRAINSTEP_UNITY 0 CACHE STRING "sources of a module that are compiled as one; 0: each alone")  # docs/adr/0015-the-tests-build.md
 set(TRAINSTEP_SANITIZE "" CACHE STRING "sanitizers, as for -fsanitize=")
 
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)

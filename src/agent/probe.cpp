@@ -24,12 +24,12 @@ Result<T> asked(RunningLoop& loop, const std::function<objectstore::PendingCall(
 
 // Clean-up: worth neither an error nor much time.
 Result<std::monostate> tidied(RunningLoop& loop, const std::function<objectstore::PendingCall(Client::Done<std::monostate>)>& begin) {
-  constexpr Duration patience{10'000};
+  constexpr Duration timeout{10'000};
   objectstore::PendingCall call;
   Timer limit;
   return await<std::monostate>(loop, [&](const auto& done) {
     call = begin([done](const auto& answer) { answer ? done(std::monostate()) : done(answer.error().error); });
-    limit = loop.timer(patience, [done] { done(Error{ErrorKind::unavailable, "it takes too long"}); });
+    limit = loop.timer(timeout, [done] { done(Error{ErrorKind::unavailable, "it takes too long"}); });
   });
 }
 

@@ -12,8 +12,6 @@
 namespace trainstep::agent {
 namespace {
 
-constexpr std::size_t largest_report = std::size_t{32} << 20U;
-
 std::vector<std::string> command_for(const RankReportQuery& query, const std::string& host) {
   std::vector<std::string> words{"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", host};
   const auto* const agent = process::find_variable(query.environment, "OMPI_MCA_plm_rsh_agent");

@@ -23,8 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Duration patience_with_reader{1'000};
-constexpr std::size_t largest_report = std::size_t{32} << 20U;
+constexpr Duration reader_timeout{1'000};
 
 fs::path report_file(const std::string& scratch) { return fs::path(scratch) / "report.json"; }
 
@@ -88,7 +87,7 @@ void tell(const std::string& line) {
   lines().commit();
 }
 
-void await_told() { lines().finish(patience_with_reader); }
+void await_told() { lines().finish(reader_timeout); }
 
 void tell_kubelet(const result::PodReport& report, const std::string& termination_log) {
   if (report.verdict_class == result::VerdictClass::user && report.message.empty()) return;

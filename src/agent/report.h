@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,8 @@
 #include "result/pod_report.h"
 
 namespace trainstep::agent {
+
+inline constexpr std::size_t largest_report = std::size_t{32} << 20U;
 
 // "trainstep: …" on stderr.
 void tell(const std::string& line);

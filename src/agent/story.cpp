@@ -83,9 +83,9 @@ class Story {
  private:
   // Retries on a conflict: a pod that was replaced may take some time to end.
   Result<void> open_claims() {
-    constexpr Duration patience{300'000}, pause{2'000};
+    constexpr Duration timeout{300'000}, pause{2'000};
     Deadline limit(m_loop);
-    limit.set(patience);
+    limit.set(timeout);
     while (true) {
       auto opened = open_outputs(m_task);
       if (opened) {

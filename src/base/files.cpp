@@ -49,6 +49,10 @@ Result<void> write_file_atomically(const std::filesystem::path& path, std::strin
   return {};
 }
 
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
 Result<void> make_directories(const std::filesystem::path& path) {
   std::error_code code;
   std::filesystem::create_directories(path, code);

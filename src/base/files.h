@@ -18,6 +18,9 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
 // parent folders.
 Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
+// Whether `path` is the folder, or something in it, by their names alone.
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder);
+
 Result<void> make_directories(const std::filesystem::path& path);
 
 // The error for errno `code` on a file: "cannot read /x: No such file or directory".

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/secret_forms.h"
+#include "base/text.h"
 #include "base/written_secrets.h"
 
 namespace trainstep {
@@ -14,15 +15,12 @@ namespace {
 constexpr std::string_view mark = "[redacted]";
 constexpr std::size_t longest_authority = 512;  // a text of several megabytes may consist of URLs only
 
-bool is_small(char c) { return c >= 'a' && c <= 'z'; }
-bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_letter(char c) { return is_small(c) || is_capital(c); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_token_character(char c) { return is_letter(c) || is_digit(c) || std::string_view("-_.~+/=").find(c) != std::string_view::npos; }
-char as_small(char c) { return is_capital(c) ? static_cast<char>(c - 'A' + 'a') : c; }
+char as_small(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 
 // Lower-case letters and digits only.
-std::string folded(std::string_view name) {
+std::string letters_and_digits(std::string_view name) {
   std::string result;
   for (const char c : name)
     if (is_letter(c) || is_digit(c)) result += as_small(c);
@@ -38,7 +36,7 @@ std::vector<std::string> segments(std::string_view name) {
       open = false;
       continue;
     }
-    if (!open || (is_capital(name[i]) && is_small(name[i - 1]))) parts.emplace_back();
+    if (!open || (is_upper(name[i]) && is_lower(name[i - 1]))) parts.emplace_back();
     parts.back() += as_small(name[i]);
     open = true;
   }
@@ -64,7 +62,7 @@ void redact_behind(std::string& text, std::string_view prefix, bool keep) {
   }
 }
 
-bool is_name_character(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.'; }
+bool may_be_in_name(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.'; }
 
 void note_user(std::string_view who, std::vector<std::string>* found) {
   if (found == nullptr) return;
@@ -137,11 +135,11 @@ void redact_users(std::string& text, std::vector<std::string>* found = nullptr) 
 void redact_queries(std::string& text) {
   for (auto at = text.find_first_of("?&"); at != std::string::npos; at = text.find_first_of("?&", at + 1)) {
     auto end = at + 1;
-    while (end < text.size() && is_name_character(text[end])) ++end;
+    while (end < text.size() && may_be_in_name(text[end])) ++end;
     if (end == text.size() || text[end] != '=') continue;
     const auto name = std::string_view(text).substr(at + 1, end - at - 1);
     const auto stop = std::min(text.find_first_of("&# \t\n\"'<>", end), text.size());
-    const bool secret = sounds_secret(name) || folded(name).ends_with("signature") || name == "sig";
+    const bool secret = sounds_secret(name) || letters_and_digits(name).ends_with("signature") || name == "sig";
     if (secret && stop > end + 1) text.replace(end + 1, stop - end - 1, mark);
   }
 }
@@ -190,7 +188,7 @@ bool sounds_secret(std::string_view name) {
   const auto parts = segments(name);
   if (parts.empty() || name == "PWD") return false;  // PWD: a shell's working directory
   if (parts.back() == "file" || parts.back() == "path" || parts.back() == "dir") return false;
-  const auto whole = folded(name);
+  const auto whole = letters_and_digits(name);
   if (std::ranges::any_of(words, [&](std::string_view word) { return whole.find(word) != std::string::npos; })) return true;
   if (parts.back() == "token" || whole.ends_with("token") || parts.back() == "auth" || parts.back() == "bearer" || parts.back() == "pwd" ||
       parts.back() == "pass" || parts.back() == "jwt")
@@ -243,7 +241,7 @@ std::vector<std::string> secrets_in(std::string_view name, std::string_view valu
     if (!is_expression(value, written, python)) secrets.emplace_back(written);
   if (const auto equals = value.find('='); equals != std::string_view::npos && !sounds_secret(name)) {  // a word of a command line: --token=a b
     name = value.substr(0, equals);
-    if (!std::ranges::all_of(name, is_name_character)) return secrets;
+    if (!std::ranges::all_of(name, may_be_in_name)) return secrets;
     value.remove_prefix(equals + 1);
   }
   if (!sounds_secret(name)) return secrets;

@@ -13,7 +13,7 @@ namespace {
 
 enum class Others { as_they_are, json, python, bytes };  // representation of non-ASCII characters
 
-bool is_plain(char c) {
+bool is_unreserved(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::string_view("-_.~").find(c) != std::string_view::npos;
 }
 
@@ -65,7 +65,7 @@ std::string replaced(std::string_view text, char what, std::string_view by) {
 
 std::string percent_encoded(std::string_view text) {
   std::string shown;
-  for (const char c : text) is_plain(c) ? shown.append(1, c) : shown.append(fmt::format("%{:02X}", static_cast<unsigned char>(c)));
+  for (const char c : text) is_unreserved(c) ? shown.append(1, c) : shown.append(fmt::format("%{:02X}", static_cast<unsigned char>(c)));
   return shown;
 }
 
@@ -82,7 +82,7 @@ std::vector<std::string> written_forms(std::string_view text) {
   };
   for (const auto part : {text, trim(text)}) {
     add(std::string(part));
-    if (std::ranges::all_of(part, is_plain)) continue;
+    if (std::ranges::all_of(part, is_unreserved)) continue;
     for (const auto others : {Others::as_they_are, Others::json, Others::python, Others::bytes})
       for (const char quote : {'"', '\'', '\\'}) add(escaped(part, quote, others));
     add(percent_encoded(part));

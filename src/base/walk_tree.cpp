@@ -16,13 +16,13 @@
 namespace trainstep {
 namespace {
 
-constexpr std::size_t open_levels = 32;  // folders that are kept open; programs nest folders deeper than the limit on open files
+constexpr std::size_t most_open_folders = 32;  // folders that are kept open; programs nest folders deeper than the limit on open files
 
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
-struct Level {
+struct Folder {
   std::size_t length = 0;  // of its path
   Fd folder;
   ino_t number = 0;
@@ -58,20 +58,20 @@ class Walker {
   }
 
   void enter(int fd) {
-    Level level{.length = m_path.size(), .folder = Fd(fd), .left = {}};
+    Folder level{.length = m_path.size(), .folder = Fd(fd), .left = {}};
     if (fd < 0) return unseen(errno);
     const int code = each_name(fd, [&](const char* name) {
       look_at(level, name);
       return !m_over;
     });
     if (code != 0) return unseen(code);
-    if (m_levels.size() >= open_levels) m_levels[m_levels.size() - open_levels].folder.close();
+    if (m_levels.size() >= most_open_folders) m_levels[m_levels.size() - most_open_folders].folder.close();
     struct stat self{};
     if (::fstat(fd, &self) == 0) level.number = self.st_ino;
     m_levels.push_back(std::move(level));
   }
 
-  void look_at(Level& level, const char* name) {
+  void look_at(Folder& level, const char* name) {
     struct stat found{};
     if (::fstatat(level.folder.get(), name, &found, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno != ENOENT) m_code = EACCES;
@@ -97,7 +97,7 @@ class Walker {
   }
 
   const std::function<Walk(const std::string&, const struct stat&)>& m_see;
-  std::vector<Level> m_levels;
+  std::vector<Folder> m_levels;
   std::string m_path;
   int m_code = 0;
   bool m_over = false;

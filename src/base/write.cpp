@@ -34,8 +34,8 @@ int write_all(int fd, std::string_view text) {
 }
 
 // A pipe that poll(2) reports as writable accepts PIPE_BUF bytes without blocking.
-void write_within(int fd, std::string_view text, Duration patience) {
-  while (!text.empty() && may_write(fd, static_cast<int>(patience.count()))) {
+void write_within(int fd, std::string_view text, Duration timeout) {
+  while (!text.empty() && may_write(fd, static_cast<int>(timeout.count()))) {
     const auto count = ::write(fd, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
     if (count <= 0) return;
     text.remove_prefix(static_cast<std::size_t>(count));

@@ -12,7 +12,7 @@ namespace trainstep {
 // Writes everything, however long the reader takes. Returns 0, or the errno that ended it: EPIPE and EBADF mean that there is no reader any more.
 int write_all(int fd, std::string_view text);
 
-// Writes as long as the reader accepts something every `patience`. For final messages: a reader that does not read must not delay the exit.
-void write_within(int fd, std::string_view text, Duration patience);
+// Writes as long as the reader accepts something every `timeout`. For final messages: a reader that does not read must not delay the exit.
+void write_within(int fd, std::string_view text, Duration timeout);
 
 }  // namespace trainstep

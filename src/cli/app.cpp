@@ -32,7 +32,7 @@
 namespace trainstep::cli {
 namespace {
 
-constexpr Duration last_patience{5'000};
+constexpr Duration stderr_timeout{5'000};
 bool errors_are_json = false;      // set once, before anything is printed
 std::vector<std::string> secrets;  // conceal()
 
@@ -56,7 +56,7 @@ std::vector<std::string> with_dashes(int argc, char** argv) {
 }
 
 int run_completion(const Commands& commands) {
-  if (commands.shell == "words") return print(to_text(complete(describe(commands.app), commands.words)));
+  if (commands.shell == "words") return print(lines_of(complete(command_tree(commands.app), commands.words)));
   const auto script = completion_script(commands.shell);
   if (script.empty()) return report(usage_error(fmt::format("completion: unknown shell \"{}\"; expected bash, zsh or fish", commands.shell)));
   return print(script);
@@ -64,7 +64,7 @@ int run_completion(const Commands& commands) {
 
 int dispatch(Commands& commands) {
   if (commands.completion->parsed()) return run_completion(commands);
-  if (commands.man->parsed()) return print(manual(describe(commands.app)));
+  if (commands.man->parsed()) return print(manual(command_tree(commands.app)));
   if (commands.list->parsed()) return run_list(commands.jobs);
   commands.jobs.exit_code_file = commands.command.exit_code_file;
   if (commands.attach->parsed()) return run_attach(commands.jobs);
@@ -183,7 +183,7 @@ void complain(std::string_view said) {
   const auto line = errors_are_json
                         ? trainstep::to_text(Json{{"time", to_rfc3339(now)}, {"source", "trainstep"}, {"level", "error"}, {"message", text}})
                         : fmt::format("trainstep: {}", text);
-  write_within(STDERR_FILENO, line + "\n", last_patience);
+  write_within(STDERR_FILENO, line + "\n", stderr_timeout);
 }
 
 int report(const Error& error) {

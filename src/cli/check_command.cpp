@@ -23,13 +23,13 @@ namespace {
 
 constexpr int refused = 2;
 
-void show(const cluster::Finding& finding) {
+void print_finding(const cluster::Finding& finding) {
   using enum cluster::Finding::Severity;
   const auto* severity = finding.severity == ok ? "ok" : finding.severity == warning ? "doubt" : "FAILS";
   static_cast<void>(print(fmt::format("{:<6} {}\n", severity, printable(concealed(finding.text)))));
 }
 
-void doubt(const std::string& text) { show({cluster::Finding::Severity::warning, text}); }
+void doubt(const std::string& text) { print_finding({cluster::Finding::Severity::warning, text}); }
 
 // Starts something and runs the loop until the result is there.
 template <typename T>
@@ -57,10 +57,10 @@ Result<cluster::Facts> facts_of(Connection& connection) {
 
 // The Secret; null: it cannot be read.
 Result<Json> configuration_of(Connection& connection, const std::string& name) {
-  constexpr Duration patience{30'000};
+  constexpr Duration timeout{30'000};
   kube::PendingCall call;
   return await<Json>(connection, [&](const auto& done) {
-    const kube::Retry retry{.at_most = patience, .doubts_refusals = true};
+    const kube::Retry retry{.at_most = timeout, .doubts_refusals = true};
     call = connection.client.get({"v1", "secrets", connection.name_space, name, ""}, {}, retry, [done](kube::Answer answer) {
       if (answer) return done(std::move(*answer));
       if (answer.error().status == 403) return done(Json());
@@ -96,7 +96,7 @@ Result<void> place_pods(plan::Plan& plan, const cluster::Facts& facts, const std
          }));
   ASSIGN(auto nodes, cluster::nodes_for(plan, facts, access));
   if (const auto line = cluster::describe(nodes); !line.empty() && line != cluster::describe(plan.nodes))
-    show({nodes.apart.empty() ? cluster::Finding::Severity::ok : cluster::Finding::Severity::warning, line});
+    print_finding({nodes.apart.empty() ? cluster::Finding::Severity::ok : cluster::Finding::Severity::warning, line});
   plan.nodes = std::move(nodes);
   return {};
 }
@@ -109,9 +109,9 @@ void show_role(const std::vector<cluster::Permission>& missing, const std::strin
 
 int without_configuration(const Connection& connection, const std::string& name) {
   const cluster::Permission right{"", "secrets", "get", true, name};
-  show({cluster::Finding::Severity::error,
-        fmt::format("no permission to {} in namespace {}: nothing else can be checked without the cluster_configuration_secret", describe(right),
-                    connection.name_space)});
+  print_finding({cluster::Finding::Severity::error,
+                 fmt::format("no permission to {} in namespace {}: nothing else can be checked without the cluster_configuration_secret",
+                             describe(right), connection.name_space)});
   show_role({right}, connection.name_space);
   return refused;
 }
@@ -139,7 +139,7 @@ Result<int> check(const StepCommand& command) {
     if (configuration.store) facts.folder = configuration.store->folder;
     access_mode = std::move(configuration.access_mode);
   }
-  for (const auto& notice : facts.notices) show({cluster::Finding::Severity::warning, notice});
+  for (const auto& notice : facts.notices) print_finding({cluster::Finding::Severity::warning, notice});
   ASSIGN(auto plan, plan_in_cluster(inputs.request, facts, connection.name_space));
   conceal_all(inputs, plan);
   if (!facts.folder && !connection.pod.name.empty()) {
@@ -147,11 +147,11 @@ Result<int> check(const StepCommand& command) {
   }
   TRY(cluster::route_data(plan, facts));
   TRY(place_pods(plan, facts, access_mode, connection));
-  for (const auto& notice : notices_of(inputs, plan)) show({cluster::Finding::Severity::warning, notice});
+  for (const auto& notice : notices_of(inputs, plan)) print_finding({cluster::Finding::Severity::warning, notice});
   std::optional<cluster::Preflight> preflight;
   ASSIGN(const auto diagnosis, await<cluster::Diagnosis>(connection, [&](auto done) {
            preflight.emplace(connection.client, connection.transport, plan, facts, data, connection.name_space,
-                             cluster::Preflight::Sink{show, std::move(done)});
+                             cluster::Preflight::Sink{print_finding, std::move(done)});
          }));
   show_role(diagnosis.missing, connection.name_space);
   return diagnosis.failed ? refused : 0;

@@ -81,7 +81,7 @@ class ClusterRun {
       if (!problem.empty()) m_listeners.console().warn(m_loop.now(), problem);
       m_listeners.console().finish();
       m_over = true;
-      m_reader.finish(patience_with_reader(m_end.outcome.verdict), [this] { m_loop.stop(); });
+      m_reader.finish(reader_timeout(m_end.outcome.verdict), [this] { m_loop.stop(); });
     });
   }
 
@@ -128,7 +128,7 @@ class ClusterRun {
 };
 
 // Each log that is shown needs a connection, and one more must be available for a cancel.
-Result<void> allow_files(const plan::Plan& plan) {
+Result<void> allow_log_files(const plan::Plan& plan) {
   constexpr std::size_t own = 64;
   const auto& names = plan.options.logs;
   if (names.empty()) return {};
@@ -159,7 +159,7 @@ int run_in_cluster(const StepCommand& command, const step::Inputs& inputs, const
   if (auto checked = step::check_parameters(inputs, plan); !checked) return fail(command, checked.error());
   if (auto checked = step::check_outputs(inputs, command.record, command.exit_code_file, command.flags); !checked)
     return fail(command, checked.error());
-  if (auto allowed = allow_files(plan); !allowed) return fail(command, allowed.error());
+  if (auto allowed = allow_log_files(plan); !allowed) return fail(command, allowed.error());
   auto place = find_cluster(command.context, inputs.request.name_space);
   if (!place) return fail(command, place.error());
   auto recorder = recorder_for(command, inputs);

@@ -41,7 +41,7 @@ Candidates values(const std::string& kind, std::string_view begun) {
 }
 
 // What the words before the last one determine.
-struct Place {
+struct Position {
   const Command* command;
   const Option* flag = nullptr;  // its value comes next
   std::size_t positionals = 0;   // already given
@@ -49,7 +49,7 @@ struct Place {
   bool is_program = false;       // after "--": the words of another program
 };
 
-void pass(Place& place, std::string_view word) {
+void pass(Position& place, std::string_view word) {
   if (place.is_program) return;
   if (word == "=" && place.flag != nullptr) return;
   if (word == "@" && place.flag != nullptr) {
@@ -75,7 +75,7 @@ void pass(Place& place, std::string_view word) {
 }  // namespace
 
 Candidates complete(const Command& program, const std::vector<std::string>& words) {
-  Place place{.command = &program};
+  Position place{.command = &program};
   for (std::size_t i = 0; i + 1 < words.size(); ++i) pass(place, words[i]);
   std::string_view begun = words.empty() ? std::string_view() : words.back();
   if (place.is_program || place.is_file) return {.words = {}, .paths = Paths::files};
@@ -96,7 +96,7 @@ Candidates complete(const Command& program, const std::vector<std::string>& word
   return candidates;
 }
 
-std::string to_text(const Candidates& candidates) {
+std::string lines_of(const Candidates& candidates) {
   if (candidates.paths != Paths::none) return candidates.paths == Paths::files ? ":files\n" : ":folders\n";
   std::string text;
   for (const auto& word : candidates.words) text += word.text + "\t" + word.help + "\n";

@@ -24,7 +24,7 @@ struct Candidates {
 Candidates complete(const Command& program, const std::vector<std::string>& words);
 
 // One line each: "word<TAB>help"; or ":files" or ":folders" as the only line.
-std::string to_text(const Candidates& candidates);
+std::string lines_of(const Candidates& candidates);
 
 // The script for "bash", "zsh" or "fish"; empty: unknown shell.
 std::string_view completion_script(std::string_view shell);

@@ -5,7 +5,7 @@
 
 namespace trainstep::cli {
 
-Command describe(const CLI::App& app) {
+Command command_tree(const CLI::App& app) {
   Command command{
       .name = app.get_name(), .summary = app.get_description(), .footer = app.get_footer(), .options = {}, .positionals = {}, .commands = {}};
   for (const auto* option : app.get_options()) {
@@ -17,7 +17,7 @@ Command describe(const CLI::App& app) {
                     .group = option->get_group(),
                     .required = option->get_required()});
   }
-  for (const auto* subcommand : app.get_subcommands({})) command.commands.push_back(describe(*subcommand));
+  for (const auto* subcommand : app.get_subcommands({})) command.commands.push_back(command_tree(*subcommand));
   return command;
 }
 

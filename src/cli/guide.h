@@ -35,6 +35,6 @@ struct Command {
   std::vector<Command> commands;
 };
 
-Command describe(const CLI::App& app);
+Command command_tree(const CLI::App& app);
 
 }  // namespace trainstep::cli

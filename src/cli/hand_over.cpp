@@ -133,10 +133,10 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
   });
 }
 
-log::Patience patience_with_reader(const result::Verdict& verdict) {
+log::ReaderTimeout reader_timeout(const result::Verdict& verdict) {
   using enum result::VerdictClass;
   const bool wanted = verdict.verdict_class == cancelled || verdict.verdict_class == interrupted || verdict.verdict_class == timeout;
-  return wanted ? log::Patience{Duration(2'000), Duration(10'000)} : log::Patience{Duration(60'000), {}};
+  return wanted ? log::ReaderTimeout{Duration(2'000), Duration(10'000)} : log::ReaderTimeout{Duration(60'000), {}};
 }
 
 Listeners::Listeners(Loop& loop, log::Options options, std::unique_ptr<Recorder> recorder, int fd)

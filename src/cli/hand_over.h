@@ -60,6 +60,6 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
 
 // How long the end of the log waits for a reader that does not read (docs/adr/0017-the-log.md): a person with a pager may take time, but a requested
 // stop must not wait.
-log::Patience patience_with_reader(const result::Verdict& verdict);
+log::ReaderTimeout reader_timeout(const result::Verdict& verdict);
 
 }  // namespace trainstep::cli

@@ -36,8 +36,6 @@
 namespace trainstep::cli {
 namespace {
 
-constexpr std::chrono::hours for_ever{24 * 365};  // a person with a pager may take time; there is nothing to stop
-
 std::string_view state_of(const cluster::Submitted& job, const plan::Plan& plan) {
   using enum job_types::Judgement::State;
   if (!text(job.object, "/metadata/deletionTimestamp").empty()) return "deleting";
@@ -111,10 +109,10 @@ Result<int> attach(const JobsCommand& command) {
   // Detaching does not affect the job, which belongs to its step.
   std::optional<log::BackPressure> reader;
   bool over = false;
-  const auto finish = [&](log::Patience patience_with_him) {
+  const auto finish = [&](log::ReaderTimeout timeout) {
     listeners.console().finish();
     over = true;
-    reader->finish(patience_with_him, [&loop] { loop.stop(); });
+    reader->finish(timeout, [&loop] { loop.stop(); });
   };
   const process::Signals signals(loop, [&](int) {
     if (over) return reader->hurry();
@@ -128,7 +126,7 @@ Result<int> attach(const JobsCommand& command) {
     if (over) return;
     hand_over(loop, listeners, outputs, done.plan, done.outcome, pipeline, [&] {
       code = result::exit_code(done.outcome.verdict);
-      finish(patience_with_reader(done.outcome.verdict));  // the step cleans up
+      finish(reader_timeout(done.outcome.verdict));  // the step cleans up
     });
   });
   loop.run();
@@ -166,7 +164,7 @@ class LogReader {
     };
     connection.client.on_trouble([this](const std::string& reason) { m_trouble = reason; });
     m_watch = std::make_unique<kube::Watch>(connection.client, std::move(pods), std::move(sink));
-    m_silence = connection.loop.timer(jobs_patience, [this] { look_at_silence(); });
+    m_silence = connection.loop.timer(jobs_timeout, [this] { look_at_silence(); });
   }
 
   // Errors: not_found (no such pod), or a failed read.
@@ -196,7 +194,7 @@ class LogReader {
   // A response may not come from an API server: the page of a gateway would repeat for ever.
   void look_at_silence() {
     if (m_watch->synced()) return;
-    m_problem = Error{ErrorKind::unavailable, fmt::format("list pods: no answer from an API server for {}{}{}", describe(jobs_patience),
+    m_problem = Error{ErrorKind::unavailable, fmt::format("list pods: no answer from an API server for {}{}{}", describe(jobs_timeout),
                                                           m_trouble.empty() ? "" : ": ", m_trouble)};
     m_connection.loop.stop();
   }

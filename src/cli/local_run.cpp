@@ -39,7 +39,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view usual_run_dir = "trainstep-runs";
 // How long the gang may take to end if the guard was killed: whoever did that wants an end.
 constexpr Duration orphaned_grace{5'000};
-constexpr Duration last_patience{1'000};  // of the guard, for a reader of stderr
+constexpr Duration guard_timeout{1'000};  // of the guard, for a reader of stderr
 
 follow::Rules rules_of(const plan::Plan& plan) {
   follow::Rules rules;
@@ -79,7 +79,7 @@ Result<void> check_places(const StepCommand& command, const step::Inputs& inputs
 }
 
 // Raises the limit before the gang starts; in the middle it would be too late.
-Result<void> allow_files(const plan::Plan& plan) {
+Result<void> allow_gang_files(const plan::Plan& plan) {
   const auto needed = local::open_files(plan);
   const auto allowed = process::allow_open_files(needed.best);
   if (allowed >= needed.least) return {};
@@ -96,7 +96,7 @@ void remove_after_kill(const fs::path& scratch) {
   const auto gone = local::remove_scratch(scratch);
   if (gone) return;
   std::signal(SIGPIPE, SIG_IGN);
-  write_within(STDERR_FILENO, that_stay(gone.error()) + "\n", last_patience);
+  write_within(STDERR_FILENO, that_stay(gone.error()) + "\n", guard_timeout);
 }
 
 // What the loop has not noticed yet: a stop, or that the guard was killed. Returns a signal, or 0.
@@ -147,7 +147,7 @@ class LocalRun {
         m_listeners.console().finish();
         code = result::exit_code(outcome.verdict);
         m_over = true;
-        m_reader.finish(patience_with_reader(outcome.verdict), [this] { m_loop.stop(); });
+        m_reader.finish(reader_timeout(outcome.verdict), [this] { m_loop.stop(); });
       });
     });
     m_loop.run();
@@ -198,7 +198,7 @@ int run_locally(const StepCommand& command, const step::Inputs& inputs, const pl
   if (auto checked = job_types::check_options(plan); !checked) return fail(command, checked.error());
   if (auto checked = local::check_gang(plan); !checked) return fail(command, checked.error());
   if (auto checked = check_places(command, inputs, plan); !checked) return fail(command, checked.error());
-  if (auto allowed = allow_files(plan); !allowed) return fail(command, allowed.error());
+  if (auto allowed = allow_gang_files(plan); !allowed) return fail(command, allowed.error());
   auto recorder = recorder_for(command, inputs);
   if (!recorder) return fail(command, recorder.error());
   const auto scratch = local::scratch_path(process::own_environment());
@@ -215,7 +215,7 @@ int run_locally(const StepCommand& command, const step::Inputs& inputs, const pl
   return process::run_guarded(program, [&command, &plan, &scratch] {
     remove_after_kill(scratch);
     write_termination_log(command.termination_log, "trainstep was killed; its processes have been stopped");
-    for (const auto& line : local::tidy_outputs(plan)) write_within(STDERR_FILENO, line + "\n", last_patience);
+    for (const auto& line : local::tidy_outputs(plan)) write_within(STDERR_FILENO, line + "\n", guard_timeout);
   });
 }
 

@@ -21,7 +21,7 @@ namespace trainstep::cli {
 namespace {
 
 constexpr std::size_t most_waiting = std::size_t{64} << 20U;
-constexpr Duration last_patience{2'000};  // for a reader of a pipe
+constexpr Duration record_timeout{2'000};  // for a reader of a pipe
 constexpr int looks_for_a_reader = 100;
 constexpr auto look_again = std::chrono::milliseconds(20);
 
@@ -72,7 +72,7 @@ Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& path, std::v
 Recorder::Recorder(Fd fd, FileLock lock, std::string path, std::vector<std::string> secrets)
     : m_fd(std::move(fd)), m_lock(std::move(lock)), m_path(std::move(path)), m_secrets(std::move(secrets)) {}
 
-Recorder::~Recorder() { write_within(m_fd.get(), m_waiting, last_patience); }
+Recorder::~Recorder() { write_within(m_fd.get(), m_waiting, record_timeout); }
 
 void Recorder::begins(const follow::RunState& machine, Time at) {
   m_begun = true;

@@ -13,6 +13,7 @@
 
 #include "base/files.h"
 #include "cli/app.h"
+#include "cli/print.h"
 #include "follow/describe.h"
 #include "follow/record.h"
 #include "log/log.h"
@@ -20,8 +21,6 @@
 
 namespace trainstep::cli {
 namespace {
-
-constexpr std::chrono::hours for_ever{24 * 365};  // a person with a pager may take time; there is nothing to stop
 
 class Player {
  public:

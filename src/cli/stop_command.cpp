@@ -20,8 +20,8 @@ cluster::Removal::Outcome remove(Connection& connection, const cluster::Submitte
   const kube::Path path{std::string(job.resource.group_version), std::string(job.resource.plural), connection.name_space,
                         text(job.object, "/metadata/name"), ""};
   cluster::Removal::Order order{path, uid};
-  order.patience = jobs_patience;
-  order.silence = jobs_patience;
+  order.timeout = jobs_timeout;
+  order.silence = jobs_timeout;
   order.to_the_end = true;
   cluster::Removal::Outcome ended;
   bool told = false;
@@ -48,10 +48,10 @@ std::optional<kube::ApiError> await_pods(Connection& connection, const cluster::
   const auto remains = [&](const std::string& pod) {
     connection.tell(fmt::format("{} is deleted; waiting for its pod {} (Ctrl-C stops only the waiting)", shown_name(job), pod));
   };
-  const cluster::PodsEnd end(connection.client, job, *plan, jobs_patience, {remains, [&](const std::optional<kube::ApiError>& why) {
-                                                                              problem = why;
-                                                                              connection.loop.stop();
-                                                                            }});
+  const cluster::PodsEnd end(connection.client, job, *plan, jobs_timeout, {remains, [&](const std::optional<kube::ApiError>& why) {
+                                                                             problem = why;
+                                                                             connection.loop.stop();
+                                                                           }});
   connection.loop.run();
   return problem;
 }

@@ -10,8 +10,8 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr Duration patience{60'000};
-constexpr Duration short_patience{10'000};
+constexpr Duration pod_timeout{60'000};
+constexpr Duration question_timeout{10'000};
 
 // This process runs in it: whoever lost it has set this status.
 bool has_ended(const Json& pod) {
@@ -36,7 +36,7 @@ void AttemptOrder::judge(const Json& job, std::function<void(bool)> done) {
   if (!is_later(job)) return done(false);
   if (m_facts.pod_uid.empty()) return done(true);
   const auto theirs = began_by(job);
-  m_call = m_client.get({"v1", "pods", m_facts.name_space, m_facts.pod, ""}, {}, {patience}, [=, this](const kube::Answer& pod) {
+  m_call = m_client.get({"v1", "pods", m_facts.name_space, m_facts.pod, ""}, {}, {pod_timeout}, [=, this](const kube::Answer& pod) {
     const bool ours = presence_of(pod, m_facts.pod, m_facts.pod_uid) == Presence::there && is_whole(*pod);
     if (ours) m_began = *theirs + std::chrono::seconds(1);
     done(!ours);
@@ -45,7 +45,7 @@ void AttemptOrder::judge(const Json& job, std::function<void(bool)> done) {
 
 void AttemptOrder::ask_replaced(std::function<void(Result<bool>)> done) {
   if (!m_began || m_facts.pod_uid.empty()) return done(false);
-  m_question = m_client.get({"v1", "pods", m_facts.name_space, m_facts.pod, ""}, {}, {short_patience}, [=, this](const kube::Answer& pod) {
+  m_question = m_client.get({"v1", "pods", m_facts.name_space, m_facts.pod, ""}, {}, {question_timeout}, [=, this](const kube::Answer& pod) {
     const auto presence = presence_of(pod, m_facts.pod, m_facts.pod_uid);
     if (presence == Presence::there) return done(has_ended(*pod));
     if (presence == Presence::gone) return done(true);

@@ -20,11 +20,6 @@ std::optional<Time> last_time(const Json& event) {
   return std::nullopt;
 }
 
-bool is_owned_by(const Json& object, const std::string& uid) {
-  const auto* owners = at(metadata_of(object), "ownerReferences");
-  return owners != nullptr && owners->is_array() && std::ranges::any_of(*owners, [&](const Json& owner) { return text(&owner, "uid") == uid; });
-}
-
 }  // namespace
 
 // Events only explain: if they may not be read, the job runs nevertheless.

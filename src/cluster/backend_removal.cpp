@@ -13,15 +13,15 @@ namespace trainstep::cluster {
 namespace {
 
 // How long a removal that the server rejects is retried: a cancelled step has at most 30 s to live.
-constexpr Duration removal_patience{25'000};
+constexpr Duration removal_timeout{25'000};
 // How long the cleanup after the end is retried, and then waits for pods that stop slowly.
-constexpr Duration cleanup_patience{120'000};
+constexpr Duration cleanup_timeout{120'000};
 // … and how long for an API server that does not respond at all.
 constexpr Duration cleanup_silence{900'000};
 // How long the response to a create is waited for before the job is looked for by its name.
-constexpr Duration create_patience{1'000};
+constexpr Duration create_timeout{1'000};
 constexpr Duration look_for_create{1'000};
-constexpr Duration claim_patience{5'000};
+constexpr Duration claim_timeout{5'000};
 constexpr int most_moments = 6;  // refusals that may be temporary: ten seconds
 
 // What a cleanup could not do; empty: nothing.
@@ -41,7 +41,7 @@ void ClusterBackend::remove_job(const follow::RemoveJob& order) {
   m_removal_wanted = true;
   m_removal_at_once = order.at_once;
   m_unless_succeeded = order.unless_succeeded;
-  m_removal_ends.set(m_dies_at ? std::min(removal_patience, time_left() * 3 / 4) : removal_patience);
+  m_removal_ends.set(m_dies_at ? std::min(removal_timeout, time_left() * 3 / 4) : removal_timeout);
   if (m_dies_at) m_keep_timer = m_client.loop().timer(time_left(), [this] { out_of_time(); });
   m_submitted ? try_to_remove() : find_job();
 }
@@ -49,7 +49,7 @@ void ClusterBackend::remove_job(const follow::RemoveJob& order) {
 // The response to a pending create has the uid; if it does not come soon, the job is looked for by its name.
 void ClusterBackend::find_job() {
   const bool creating = m_submission && m_submission->creating();
-  m_timer = m_client.loop().timer(creating ? create_patience : Duration(0), [this] { try_to_find(1); });
+  m_timer = m_client.loop().timer(creating ? create_timeout : Duration(0), [this] { try_to_find(1); });
 }
 
 void ClusterBackend::try_to_find(int tries) {
@@ -123,14 +123,14 @@ void ClusterBackend::found(std::optional<JobSearch::Found> job) {
 void ClusterBackend::go_on_with_found() {
   if (m_keep_wanted) return lease_job();
   if (!m_removal_at_once && has_succeeded_for_somebody(m_submitted->object)) return spared(m_submitted->object);
-  m_removal_ends.set(removal_patience);
+  m_removal_ends.set(removal_timeout);
   try_to_remove();
 }
 
 // Whether a refused request may succeed later: an unreachable server is waited for, one that responds only for so long.
 bool ClusterBackend::may_help(const kube::ApiError& problem, int tries) {
   if (kube::lacks_token(problem)) return !m_removal_ends.passed();
-  if (problem.status == 0) m_removal_ends.set(removal_patience);
+  if (problem.status == 0) m_removal_ends.set(removal_timeout);
   const bool momentary = kube::is_of_the_moment(problem, m_plan.job_name) && tries <= most_moments;
   const bool later = momentary || problem.status == 0 || problem.status == 401 || kube::retryable(problem);
   return later && (problem.status == 0 || !m_removal_ends.passed());
@@ -138,7 +138,7 @@ bool ClusterBackend::may_help(const kube::ApiError& problem, int tries) {
 
 // A longer pause requested by a server must not cost what a step still has to do.
 Duration ClusterBackend::removal_pause(int tries, const kube::ApiError& problem) {
-  return std::min(m_client.pause(tries, problem.retry_after), removal_patience / 4);
+  return std::min(m_client.pause(tries, problem.retry_after), removal_timeout / 4);
 }
 
 // This attempt may have been lost, and its process survived: then another one follows the job. Neither a signal nor a late report of a watch about
@@ -153,7 +153,7 @@ void ClusterBackend::try_to_remove() {
 
 void ClusterBackend::remove_seen() {
   Removal::Order order{job_path(), m_uid, m_version};
-  order.patience = m_dies_at ? std::min(removal_patience, time_left() * 3 / 4) : removal_patience;
+  order.timeout = m_dies_at ? std::min(removal_timeout, time_left() * 3 / 4) : removal_timeout;
   // A DELETE that had no response for seconds, or came too late, must not hit a job whose success counts.
   order.spares = [this](const Json& job) { return is_anothers(job) || has_succeeded_for_somebody(job); };
   m_removal = std::make_unique<Removal>(m_client, std::move(order),
@@ -188,7 +188,7 @@ void ClusterBackend::left_to_follower(std::string_view why) {
 }
 
 void ClusterBackend::removal_fails(const kube::ApiError& problem) {
-  if (problem.status == 0 && !kube::lacks_token(problem)) m_removal_ends.set(removal_patience);
+  if (problem.status == 0 && !kube::lacks_token(problem)) m_removal_ends.set(removal_timeout);
   if (problem.status == 0 || kube::retryable(problem)) return m_client.failing(this, problem);
   if (!std::exchange(m_refusal_told, true)) tell(fmt::format("{}; trying again", problem.error.message));
 }
@@ -225,7 +225,7 @@ void ClusterBackend::job_has_gone() {
 }
 
 // A pod that is about to be killed still has lines to log.
-Duration ClusterBackend::time_for_cleanup() const { return m_dies_at ? std::min(cleanup_patience, time_left() * 3 / 4) : cleanup_patience; }
+Duration ClusterBackend::time_for_cleanup() const { return m_dies_at ? std::min(cleanup_timeout, time_left() * 3 / 4) : cleanup_timeout; }
 
 void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void(std::string)> tell, std::function<void(std::string)> done) {
   m_cleanup_tell = std::move(tell);
@@ -257,7 +257,7 @@ bool ClusterBackend::leaves_claim() const {
 void ClusterBackend::hand_on_claim(std::function<void()> then) {
   const auto change = [this](const Json& claim) { return handed_on(claim, m_uid, Json::array(), m_plan.run_id); };
   m_claim_change = std::make_unique<ClaimChange>(
-      m_client, claim_path(), kube::Retry{claim_patience}, change, [this, then = std::move(then)](const std::optional<kube::ApiError>& problem) {
+      m_client, claim_path(), kube::Retry{claim_timeout}, change, [this, then = std::move(then)](const std::optional<kube::ApiError>& problem) {
         if (problem) m_cleanup_tell ? m_cleanup_tell(goes_with_job(m_plan.pvc_name, *problem)) : tell(goes_with_job(m_plan.pvc_name, *problem));
         then();
       });
@@ -269,7 +269,7 @@ void ClusterBackend::release_claim(std::function<void(std::string)> done, const 
   own(job, m_facts);
   const auto change = [job, run = m_plan.run_id](const Json& claim) { return is_made_for_jobs(claim, run) ? released(claim, job) : Json(); };
   m_claim_change = std::make_unique<ClaimChange>(
-      m_client, claim_path(), kube::Retry{std::min(claim_patience, time_for_cleanup())}, change,
+      m_client, claim_path(), kube::Retry{std::min(claim_timeout, time_for_cleanup())}, change,
       [this, done = std::move(done), problem](const std::optional<kube::ApiError>& refusal) {
         if (refusal) m_cleanup_tell(fmt::format("claim {} stays until the Workflow is deleted: {}", m_plan.pvc_name, refusal->error.message));
         done(problem);
@@ -297,11 +297,11 @@ void ClusterBackend::mark(const result::Verdict& verdict, std::function<void(std
 
 void ClusterBackend::remove_to_the_end(bool taken, std::function<void(std::string)> done) {
   Removal::Order order{job_path(), m_uid};
-  order.patience = time_for_cleanup();
-  order.silence = m_dies_at ? order.patience : cleanup_silence;
+  order.timeout = time_for_cleanup();
+  order.silence = m_dies_at ? order.timeout : cleanup_silence;
   order.taken = taken;
   order.to_the_end = true;
-  order.end_patience = time_for_cleanup();
+  order.end_timeout = time_for_cleanup();
   const auto failing = [this](const kube::ApiError& problem) {
     if (std::exchange(m_cleanup_told, true)) return;
     const auto& why = problem.error.message;

@@ -13,7 +13,7 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr kube::Retry patience{.at_most = Duration{300'000}, .silence_counts = false, .doubts_refusals = true};
+constexpr kube::Retry claim_retry{.at_most = Duration{300'000}, .silence_counts = false, .doubts_refusals = true};
 
 void add(std::vector<MountedClaim>& claims, const MountedClaim& claim) {
   if (claim.name.empty()) return;
@@ -22,8 +22,6 @@ void add(std::vector<MountedClaim>& claims, const MountedClaim& claim) {
   same->read_only = same->read_only && claim.read_only;
   same->made = same->made || claim.made;
 }
-
-bool is_true(const Json* value) { return value != nullptr && *value == true; }
 
 // From job_options.volumes: {"claim": NAME}, or the form of Kubernetes, {"volume": {"persistentVolumeClaim": …}}.
 void add_volumes(std::vector<MountedClaim>& claims, const Json& volumes) {
@@ -138,7 +136,7 @@ ClaimLook::ClaimLook(Context context, std::vector<MountedClaim> claims, Done don
 
 void ClaimLook::look() {
   if (m_claims.empty()) return m_done(std::move(m_access));
-  m_call = m_context.client.get({"v1", "persistentvolumeclaims", m_context.name_space, m_claims.back().name, ""}, {}, patience,
+  m_call = m_context.client.get({"v1", "persistentvolumeclaims", m_context.name_space, m_claims.back().name, ""}, {}, claim_retry,
                                 [this](const kube::Answer& answer) { answered(answer); });
 }
 

@@ -39,6 +39,7 @@ ClaimAccess access_of_mode(const std::string& mode);
 Result<plan::Nodes> nodes_for(const plan::Plan& plan, const Facts& facts, const std::map<std::string, ClaimAccess>& access);
 
 // For the log; empty: nothing to say.
+using trainstep::describe;
 std::string describe(const plan::Nodes& nodes);
 // Why pods that mount it do not start, or cannot write: its volume is gone, or many nodes may read it only. Any JSON is allowed.
 std::string obstacle(const Json& claim, const MountedClaim& mounted);

@@ -14,7 +14,7 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr Duration patience{60'000};
+constexpr Duration data_timeout{60'000};
 
 Result<plan::StoreAccess> access_to(const plan::StepPath& path, const std::string& providers) {
   ASSIGN(const auto address, objectstore::Address::parse(path.uri));
@@ -125,7 +125,7 @@ void find_launcher_config(kube::Client& client, const std::string& name_space, c
     say(fmt::format("Kubeflow Pipelines' defaults for object stores apply in namespace {}: {}", name_space, problem.error.message));
     done(LauncherConfig{});
   };
-  const kube::Retry retry{.at_most = patience, .doubts_refusals = true};
+  const kube::Retry retry{.at_most = data_timeout, .doubts_refusals = true};
   auto call = client.get({"v1", "configmaps", name_space, std::string(launcher_config), ""}, {}, retry, read);
   call.detach();
 }

@@ -44,8 +44,6 @@ const Json* own_container(const Json& pod) {
   return first == containers.end() ? nullptr : &*first;
 }
 
-bool is_true(const Json* value) { return value != nullptr && *value == true; }
-
 // Of any volume: a path on a volume that is not a claim is on no claim, even if it is below a claim's mount.
 std::vector<plan::ClaimMount> mounts_of(const Json& pod) {
   std::map<std::string, const Json*> claims;  // by volume

@@ -16,8 +16,8 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr Duration patience{10'000};
-constexpr int most_odd_answers = 5;        // consecutive ones, not from an API server
+constexpr Duration jobs_timeout{10'000};
+constexpr int most_odd_lists = 5;          // consecutive ones, not from an API server
 constexpr std::size_t longest_name = 253;  // of any Kubernetes object
 
 // Lists one resource after the other; a resource that is not served has no jobs.
@@ -40,7 +40,7 @@ void take(kube::Client& client, const std::shared_ptr<Search>& search, const job
   auto& found = search->found;
   const bool not_served = !answer && kube::tells_not_served(answer.error());
   const bool odd = !answer && !not_served && answer.error().status == 404;  // from a gateway, which says nothing about it
-  if (odd && ++search->odd_answers <= most_odd_answers)
+  if (odd && ++search->odd_answers <= most_odd_lists)
     return client.loop().after(client.pause(search->odd_answers), [&client, search] { next(client, search); });
   search->odd_answers = 0;
   if (odd) answer.error().error.kind = ErrorKind::unavailable;
@@ -63,7 +63,7 @@ void next(kube::Client& client, const std::shared_ptr<Search>& search) {
   const auto resource = search->resources.front();
   const kube::Path path{std::string(resource.group_version), std::string(resource.plural), search->name_space, "", ""};
   client
-      .list(path, {{"labelSelector", "app.kubernetes.io/managed-by=trainstep"}}, {patience},
+      .list(path, {{"labelSelector", "app.kubernetes.io/managed-by=trainstep"}}, {jobs_timeout},
             [&client, search, resource](auto answer) { take(client, search, resource, std::move(answer)); })
       .detach();
 }

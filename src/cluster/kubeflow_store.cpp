@@ -10,14 +10,14 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr Duration patience{10'000};
+constexpr Duration search_timeout{10'000};
 constexpr Duration next_round{1'000};
 constexpr Duration longest_answer{5'000};
 
 }  // namespace
 
 KubeflowStore::KubeflowStore(Context context, Done done)
-    : m_context(std::move(context)), m_done(std::move(done)), m_until(m_context.home.loop().now() + patience) {
+    : m_context(std::move(context)), m_done(std::move(done)), m_until(m_context.home.loop().now() + search_timeout) {
   find_launcher_config(m_context.home, m_context.name_space, m_context.say, [this, alive = m_alive](Result<LauncherConfig> config) {
     if (!*alive) return;
     auto taken = config ? take(*config) : Result<void>(std::move(config.error()));

@@ -46,11 +46,6 @@ Json spec_with(const job_types::Resource& resource, const Json& seconds) {
   return resource.run_policy.empty() ? deadline : Json{{resource.run_policy, deadline}};
 }
 
-bool is_owned_by(const Json& object, const std::string& uid) {
-  const auto* owners = at(metadata_of(object), "ownerReferences");
-  return owners != nullptr && owners->is_array() && std::ranges::any_of(*owners, [&](const Json& owner) { return text(&owner, "uid") == uid; });
-}
-
 }  // namespace
 
 bool is_leased(const Json& job) { return !kept_until(job).empty(); }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -10,14 +11,9 @@
 namespace trainstep::cluster {
 
 // A member; null: there is no object, or no such member.
-inline const Json* at(const Json* object, std::string_view key) {
-  return object != nullptr && object->is_object() ? trainstep::find(*object, key) : nullptr;
-}
+inline const Json* at(const Json* object, std::string_view key) { return object != nullptr ? trainstep::find(*object, key) : nullptr; }
 
-inline std::string text(const Json* object, std::string_view key) {
-  const auto* value = at(object, key);
-  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
-}
+inline std::string text(const Json* object, std::string_view key) { return object != nullptr ? text_of(*object, key) : std::string(); }
 
 inline const Json* metadata_of(const Json& object) {
   const auto* metadata = at(&object, "metadata");
@@ -25,5 +21,12 @@ inline const Json* metadata_of(const Json& object) {
 }
 
 inline std::string uid_of(const Json& object) { return text(metadata_of(object), "uid"); }
+
+inline bool is_owned_by(const Json& object, const std::string& uid) {
+  const auto* owners = at(metadata_of(object), "ownerReferences");
+  return owners != nullptr && owners->is_array() && std::ranges::any_of(*owners, [&](const Json& owner) { return text(&owner, "uid") == uid; });
+}
+
+inline bool is_true(const Json* value) { return value != nullptr && *value == true; }
 
 }  // namespace trainstep::cluster

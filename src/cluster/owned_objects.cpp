@@ -13,9 +13,9 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr Duration patience{300'000};
-constexpr kube::Retry doubting{.at_most = patience, .silence_counts = false, .doubts_refusals = true};
-constexpr Duration look_again{1'000};
+constexpr Duration objects_timeout{300'000};
+constexpr kube::Retry doubting{.at_most = objects_timeout, .silence_counts = false, .doubts_refusals = true};
+constexpr Duration objects_interval{1'000};
 
 }  // namespace
 
@@ -78,9 +78,9 @@ void OwnedObjects::join(const Json& claim) {
   if (metadata.is_null()) return made();
   metadata["uid"] = uid_of(claim);
   metadata["resourceVersion"] = text(metadata_of(claim), "resourceVersion");
-  m_call = m_client.merge_patch(path(true), {{"metadata", std::move(metadata)}}, {patience, false}, [this, claim](const kube::Answer& answer) {
+  m_call = m_client.merge_patch(path(true), {{"metadata", std::move(metadata)}}, {objects_timeout, false}, [this, claim](const kube::Answer& answer) {
     if (!answer && (answer.error().status == 404 || answer.error().status == 409)) {
-      m_timer = m_client.loop().timer(look_again, [this] { look(); });
+      m_timer = m_client.loop().timer(objects_interval, [this] { look(); });
       return;
     }
     if (!answer) {
@@ -100,12 +100,12 @@ bool OwnedObjects::is_of_job_before(const Json& object) const {
 
 // The garbage collector deletes it in a moment; a claim that pods use is deleted after them.
 void OwnedObjects::await_gone(bool going) {
-  if (!m_gone_by.is_set()) m_gone_by.set(patience);
+  if (!m_gone_by.is_set()) m_gone_by.set(objects_timeout);
   if (m_gone_by.passed())
     return finish(Error{ErrorKind::unavailable, going ? "its deletion does not finish: pods of another job may use it, or a finalizer holds it"
                                                       : "one of a deleted job still exists"});
   if (going && !std::exchange(m_told_going, true)) m_tell(fmt::format("{} is being deleted: waiting to recreate it", path(true).name));
-  m_timer = m_client.loop().timer(look_again, [this] { look(); });
+  m_timer = m_client.loop().timer(objects_interval, [this] { look(); });
 }
 
 void OwnedObjects::create() {
@@ -114,7 +114,7 @@ void OwnedObjects::create() {
   if (m_owned_objects[m_at].may_be_there) object["metadata"]["labels"] = claim_labels(run());
   m_call = m_client.create(path(false), object, false, doubting, [this](kube::Answer answer) {
     if (!answer && answer.error().reason == "AlreadyExists") {
-      if (!m_gone_by.is_set()) m_gone_by.set(patience);
+      if (!m_gone_by.is_set()) m_gone_by.set(objects_timeout);
       return m_gone_by.passed() ? finish(std::move(answer.error().error)) : look();
     }
     if (!answer) return finish(std::move(answer.error().error));

@@ -38,6 +38,7 @@ struct DataContext {
 std::vector<Permission> data_permissions_of(const plan::Plan& plan, const DataContext& context);
 
 // "get secrets training", "create pytorchjobs.kubeflow.org": for messages.
+using trainstep::describe;
 std::string describe(const Permission& right);
 
 // The body of a SelfSubjectAccessReview (authorization.k8s.io/v1).

@@ -13,7 +13,7 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr kube::Retry patience{Duration{30'000}};
+constexpr kube::Retry dry_run_retry{Duration{30'000}};
 constexpr std::string_view label = "pod-security.kubernetes.io/enforce";
 using enum Finding::Severity;
 
@@ -53,7 +53,7 @@ std::string pod_security_in(const std::string& refusal) {
 PodDryRun::PodDryRun(kube::Client& client, std::vector<DryRunPod> pods, std::string name_space, Sink sink)
     : m_client(client), m_pods(std::move(pods)), m_name_space(std::move(name_space)), m_sink(std::move(sink)) {
   const kube::Path reviews{"authorization.k8s.io/v1", "selfsubjectaccessreviews"};
-  m_call = m_client.create(reviews, access_review({"", "pods", "create"}, m_name_space), false, patience, [this](const kube::Answer& answer) {
+  m_call = m_client.create(reviews, access_review({"", "pods", "create"}, m_name_space), false, dry_run_retry, [this](const kube::Answer& answer) {
     if (!answer) return m_sink.done(answer.error().error);
     if (allowed(*answer)) return try_pods(0);
     look_at_label();
@@ -61,7 +61,7 @@ PodDryRun::PodDryRun(kube::Client& client, std::vector<DryRunPod> pods, std::str
 }
 
 void PodDryRun::create(const Json& pod, std::function<void(const kube::Answer&)> done) {
-  m_call = m_client.create({"v1", "pods", m_name_space}, pod, true, patience, std::move(done));
+  m_call = m_client.create({"v1", "pods", m_name_space}, pod, true, dry_run_retry, std::move(done));
 }
 
 void PodDryRun::try_pods(std::size_t index) {
@@ -102,7 +102,7 @@ void PodDryRun::tell_of_injected(const std::string& type, const job_types::Injec
 }
 
 void PodDryRun::look_at_label() {
-  m_call = m_client.get({"v1", "namespaces", "", m_name_space, ""}, {}, patience, [this](const kube::Answer& answer) {
+  m_call = m_client.get({"v1", "namespaces", "", m_name_space, ""}, {}, dry_run_retry, [this](const kube::Answer& answer) {
     if (!answer && answer.error().status != 403) return m_sink.done(answer.error().error);
     if (!answer)
       tell(warning, "no permission to dry-run pods or read the namespace: whether Pod Security admits them is unknown");

@@ -10,25 +10,25 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr Duration next_look{1'000};
+constexpr Duration pods_interval{1'000};
 constexpr int told_after = 5;  // looks
 
 }  // namespace
 
-PodsEnd::PodsEnd(kube::Client& client, const Submitted& job, const plan::Plan& plan, Duration patience, Sink sink)
+PodsEnd::PodsEnd(kube::Client& client, const Submitted& job, const plan::Plan& plan, Duration timeout, Sink sink)
     : m_client(client),
       m_index(job_types::find(plan.job_type), job.resource, plan.job_name, job_types::find(plan.job_type).replicas(plan)),
       m_selector(job_types::find(plan.job_type).pods(plan.job_name, job.resource, "", -1)),
       m_name_space(text(metadata_of(job.object), "namespace")),
       m_uid(uid_of(job.object)),
       m_created(text(metadata_of(job.object), "creationTimestamp")),
-      m_patience(patience),
+      m_timeout(timeout),
       m_sink(std::move(sink)) {
   look();
 }
 
 void PodsEnd::look() {
-  m_call = m_client.list({"v1", "pods", m_name_space, "", ""}, {{"labelSelector", m_selector}}, {m_patience},
+  m_call = m_client.list({"v1", "pods", m_name_space, "", ""}, {{"labelSelector", m_selector}}, {m_timeout},
                          [this](const kube::Answer& answer) { looked(answer); }, {.trim = job_types::trim_pod});
 }
 
@@ -39,7 +39,7 @@ void PodsEnd::looked(const kube::Answer& answer) {
   const auto left = std::ranges::find_if(items, [this](const Json& pod) { return m_index.member_of(pod, m_uid, m_created).has_value(); });
   if (left == items.end()) return done(std::nullopt);
   if (++m_looks == told_after && m_sink.remains) m_sink.remains(text(metadata_of(*left), "name"));
-  m_next = m_client.loop().timer(next_look, [this] { look(); });
+  m_next = m_client.loop().timer(pods_interval, [this] { look(); });
 }
 
 }  // namespace trainstep::cluster

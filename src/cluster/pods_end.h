@@ -20,8 +20,8 @@ class PodsEnd {
     // called once, from the loop: there is none any more, or why that cannot be determined
     std::function<void(const std::optional<kube::ApiError>& why)> done;
   };
-  // `job`: as it was seen. `patience`: with a server that does not respond. `client` must outlive it.
-  PodsEnd(kube::Client& client, const Submitted& job, const plan::Plan& plan, Duration patience, Sink sink);
+  // `job`: as it was seen. `timeout`: with a server that does not respond. `client` must outlive it.
+  PodsEnd(kube::Client& client, const Submitted& job, const plan::Plan& plan, Duration timeout, Sink sink);
   PodsEnd(const PodsEnd&) = delete;
   PodsEnd& operator=(const PodsEnd&) = delete;
 
@@ -32,7 +32,7 @@ class PodsEnd {
   kube::Client& m_client;
   PodIndex m_index;
   std::string m_selector, m_name_space, m_uid, m_created;
-  Duration m_patience;
+  Duration m_timeout;
   Sink m_sink;
   kube::PendingCall m_call;
   Timer m_next;

@@ -13,7 +13,7 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr kube::Retry patience{Duration{30'000}};
+constexpr kube::Retry preflight_retry{Duration{30'000}};
 using enum Finding::Severity;
 
 std::string described(const Permission& right, const std::string& name_space) {
@@ -65,14 +65,15 @@ void Preflight::look_at_claim() {
     ask(0);
   };
   if (m_plan.pvc_name.empty()) return begin();
-  m_call = m_client.get({"v1", "persistentvolumeclaims", m_name_space, m_plan.pvc_name, ""}, {}, patience, [this, begin](const kube::Answer& answer) {
-    m_data.claim_is_of_jobs = answer && is_made_for_jobs(*answer, m_plan.run_id);
-    if (answer || answer.error().status == 404)
-      m_data.claim_is_there = answer.has_value();
-    else if (answer.error().status != 403)
-      return m_sink.done(answer.error().error);
-    begin();
-  });
+  m_call = m_client.get({"v1", "persistentvolumeclaims", m_name_space, m_plan.pvc_name, ""}, {}, preflight_retry,
+                        [this, begin](const kube::Answer& answer) {
+                          m_data.claim_is_of_jobs = answer && is_made_for_jobs(*answer, m_plan.run_id);
+                          if (answer || answer.error().status == 404)
+                            m_data.claim_is_there = answer.has_value();
+                          else if (answer.error().status != 403)
+                            return m_sink.done(answer.error().error);
+                          begin();
+                        });
 }
 
 void Preflight::ask(std::size_t right) {
@@ -81,7 +82,7 @@ void Preflight::ask(std::size_t right) {
     return check_credentials();
   }
   const kube::Path reviews{"authorization.k8s.io/v1", "selfsubjectaccessreviews"};
-  m_call = m_client.create(reviews, access_review(m_permissions[right], m_name_space), false, patience,
+  m_call = m_client.create(reviews, access_review(m_permissions[right], m_name_space), false, preflight_retry,
                            [this, right](const kube::Answer& answer) { answered(right, answer); });
 }
 
@@ -100,7 +101,7 @@ void Preflight::check_credentials() {
   const auto is_of_secrets = [](const Permission& right) { return right.resource == "secrets"; };
   if (std::ranges::any_of(m_diagnosis.missing, is_of_secrets)) return try_pods();
   StepData::Context context{m_client, m_transport, m_name_space, m_data.environment, {}, 0, [this](const std::string& line) { tell(warning, line); }};
-  context.retry = patience;
+  context.retry = preflight_retry;
   m_step_data = std::make_unique<StepData>(m_plan, std::move(context));
   m_step_data->read_credentials([this](const Result<void>& found) {
     if (!found && found.error().kind == ErrorKind::unavailable) return m_sink.done(found.error());
@@ -120,7 +121,7 @@ void Preflight::try_pods() {
 }
 
 void Preflight::look_at_quotas() {
-  m_call = m_client.list({"v1", "resourcequotas", m_name_space}, {}, patience, [this](const kube::Answer& answer) {
+  m_call = m_client.list({"v1", "resourcequotas", m_name_space}, {}, preflight_retry, [this](const kube::Answer& answer) {
     if (!answer && answer.error().status != 403) return m_sink.done(answer.error().error);
     if (!answer) {
       tell(warning, "no permission to read quotas: whether there is room is unknown");

@@ -12,13 +12,13 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr int most_conflicts = 5;  // of an object that changes between each look and its DELETE; then it is deleted as it is
+constexpr int most_versioned_conflicts = 5;  // of an object that changes between each look and its DELETE; then it is deleted as it is
 // An API server that has just started refuses everybody for moments; another refusal is meant.
-constexpr Duration refusal_patience{10'000};
+constexpr Duration refusal_timeout{10'000};
 // How long a response is waited for silently, and before the object is read instead.
 constexpr Duration answer_due{5'000};
 constexpr Duration answer_lost{10'000};
-constexpr Duration next_look{250};
+constexpr Duration removal_interval{250};
 constexpr Duration rare_look{1'000};  // once its end has made us wait for seconds
 
 bool is_going(const Json& object) { return at(metadata_of(object), "deletionTimestamp") != nullptr; }
@@ -58,12 +58,12 @@ Removal::Removal(kube::Client& client, Order order, Sink sink) : m_client(client
 
 void Removal::limit_tries() {
   m_late = false;
-  m_limit = m_client.loop().timer(m_order.patience, [this] { too_late(); });
+  m_limit = m_client.loop().timer(m_order.timeout, [this] { too_late(); });
 }
 
 void Removal::remove() {
   ++m_tries;
-  const bool versioned = !m_order.version.empty() && m_conflicts < most_conflicts;
+  const bool versioned = !m_order.version.empty() && m_conflicts < most_versioned_conflicts;
   const kube::Preconditions seen{m_order.uid, versioned ? m_order.version : ""};
   m_call = m_client.remove(m_order.path, kube::Propagation::foreground, seen, {Duration(0)}, [this, versioned](const kube::Answer& answer) {
     m_due.cancel();
@@ -99,10 +99,10 @@ void Removal::answered(const kube::Answer& answer, bool versioned) {
   look();
 }
 
-// A longer pause requested by a server than a part of the patience must not cost the DELETE.
+// A longer pause requested by a server than a part of the timeout must not cost the DELETE.
 void Removal::refused(const kube::ApiError& problem) {
   if (!may_help(problem)) return finish(m_order.taken ? End::taken : End::failed, problem);
-  const auto pause = std::min(m_client.pause(std::max(m_tries, 1), problem.retry_after), m_order.patience / 4);
+  const auto pause = std::min(m_client.pause(std::max(m_tries, 1), problem.retry_after), m_order.timeout / 4);
   if (m_tries > 1 || pause >= answer_due) m_sink.failing(problem);
   m_next = m_client.loop().timer(pause, [this] { look(); });
 }
@@ -121,7 +121,7 @@ bool Removal::may_help(const kube::ApiError& problem) {
   if (!m_limit && !m_late) limit_tries();
   if (problem.status == 403) {
     if (problem.error.kind != ErrorKind::denied) return false;  // a webhook that has seen this very object
-    if (!m_refusal_ends) m_refusal_ends.emplace(m_client.loop()).set(refusal_patience);
+    if (!m_refusal_ends) m_refusal_ends.emplace(m_client.loop()).set(refusal_timeout);
     if (m_refusal_ends->passed()) return false;
   } else {
     m_refusal_ends.reset();
@@ -186,10 +186,10 @@ void Removal::await_end() {
   m_tries = 0;
   m_refusal_ends.reset();
   if (!m_end_told) m_end_told.emplace(m_client.loop()).set(answer_due);
-  if (m_order.end_patience && !m_end_ends) m_end_ends.emplace(m_client.loop()).set(*m_order.end_patience);
+  if (m_order.end_timeout && !m_end_ends) m_end_ends.emplace(m_client.loop()).set(*m_order.end_timeout);
   if (m_end_ends && m_end_ends->passed()) return finish(is_going(m_last) ? End::taken : End::failed);
   const bool waited = m_end_told->passed();
-  m_next = m_client.loop().timer(waited ? rare_look : next_look, [this] { look(); });
+  m_next = m_client.loop().timer(waited ? rare_look : removal_interval, [this] { look(); });
   if (waited && m_sink.remains) std::exchange(m_sink.remains, nullptr)(m_last);
 }
 

@@ -19,11 +19,11 @@ class Removal {
     std::string uid;
     std::string version{};                      // delete the object only in the state that was seen, while that can be read; empty: in any state
     std::function<bool(const Json&)> spares{};  // an object in this state must stay
-    Duration patience{30'000};                  // how long a server that responds is asked
+    Duration timeout{30'000};                   // how long a server that responds is asked
     std::optional<Duration> silence{};          // … one that does not; unset: for ever
     bool taken = false;                         // the server has accepted a DELETE before
     bool to_the_end = false;                    // done when it is gone
-    std::optional<Duration> end_patience{};     // … or after this long; unset: for ever
+    std::optional<Duration> end_timeout{};      // … or after this long; unset: for ever
   };
   enum class End {
     gone,    // there is no such object any more, or its name belongs to another one

@@ -13,7 +13,7 @@ namespace trainstep::cluster {
 namespace {
 
 constexpr Duration longest{15'000};
-constexpr Duration patience{10'000};
+constexpr Duration upload_timeout{10'000};
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void ReportUpload::find_keys(const std::string& providers) {
   auto& home = m_context.home;
   if (m_provider.keys.secret.empty())
     return put(objectstore::keys_of(home.loop(), m_context.transport, m_context.environment, m_provider.store.region));
-  m_call = home.get({"v1", "secrets", m_context.name_space, m_provider.keys.secret, ""}, {}, {patience, false}, [this](kube::Answer answer) {
+  m_call = home.get({"v1", "secrets", m_context.name_space, m_provider.keys.secret, ""}, {}, {upload_timeout, false}, [this](kube::Answer answer) {
     if (!answer) return finish(in_context("credentials of the object store", std::move(answer.error().error)));
     auto keys = keys_in(*answer, m_provider.keys);
     if (!keys) return finish(std::move(keys.error()));
@@ -52,8 +52,8 @@ void ReportUpload::find_keys(const std::string& providers) {
 
 void ReportUpload::put(const std::shared_ptr<objectstore::CredentialsProvider>& keys) {
   objectstore::Limits limits;
-  limits.patience = patience;
-  limits.silence = patience;
+  limits.timeout = upload_timeout;
+  limits.silence = upload_timeout;
   m_client = std::make_unique<objectstore::Client>(m_context.home.loop(), m_context.transport, m_provider.store, keys, m_context.seed, limits);
   m_put = m_client->put(
       m_address, [this]() -> Result<std::string> { return m_page; },

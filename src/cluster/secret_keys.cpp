@@ -14,7 +14,7 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr Duration patience{60'000};
+constexpr Duration keys_timeout{60'000};
 
 Result<std::string> decoded(const Json& secret, const std::string& key) {
   const auto* data = at(&secret, "data");
@@ -70,7 +70,7 @@ void SecretKeys::ask(Done done) {
   if (!m_refused) return done(m_keys);
   m_waiting.push_back(std::move(done));
   if (m_waiting.size() > 1) return;
-  m_call = m_home.get({"v1", "secrets", m_name_space, m_at.secret, ""}, {}, {patience, false}, [this](const kube::Answer& answer) {
+  m_call = m_home.get({"v1", "secrets", m_name_space, m_at.secret, ""}, {}, {keys_timeout, false}, [this](const kube::Answer& answer) {
     const auto keys = take(answer);
     for (const auto& waiting : std::exchange(m_waiting, {})) waiting(keys);  // last: a callback may destroy this object
   });

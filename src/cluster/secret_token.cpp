@@ -9,7 +9,7 @@ namespace trainstep::cluster {
 namespace {
 
 constexpr Duration between_readings{10'000};
-constexpr Duration patience{5'000};
+constexpr Duration token_timeout{5'000};
 
 }  // namespace
 
@@ -25,7 +25,7 @@ SecretToken::SecretToken(kube::Client& home, kube::Path secret, kube::Credential
 // A request with the token is retried for a minute, so a refusal too soon after the last read occurs again.
 void SecretToken::refused() {
   if (m_call || m_home.loop().now() - m_read < between_readings) return;
-  m_call = m_home.get(m_secret, {}, {patience}, [this](kube::Answer answer) {
+  m_call = m_home.get(m_secret, {}, {token_timeout}, [this](kube::Answer answer) {
     m_call = {};
     m_read = m_home.loop().now();
     take(std::move(answer));

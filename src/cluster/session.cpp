@@ -19,15 +19,15 @@ namespace trainstep::cluster {
 namespace {
 
 // How long an API server that does not respond before there is a job is waited for.
-constexpr kube::Retry secret_patience{.at_most = Duration(300'000), .doubts_refusals = true};
+constexpr kube::Retry secret_retry{.at_most = Duration(300'000), .doubts_refusals = true};
 // The most that KFP's launcher leaves (docs/design/kfp.md, Signals).
 constexpr Duration launchers_grace{1'000};
 // How often and how long a step's report on the end of its job is waited for.
 constexpr int most_looks = 120;
-constexpr Duration next_look{1'000};
+constexpr Duration result_interval{1'000};
 // Once this process is to end: how often our own pod is read, and how long before SIGKILL unknown results are reported.
 constexpr Duration hasty_look{2'000};
-constexpr Duration last_word{1'000};
+constexpr Duration time_for_verdict{1'000};
 
 }  // namespace
 
@@ -118,7 +118,7 @@ void Session::look_for_stores() {
 void Session::configure() {
   if (m_options.configuration_secret.empty()) return plan_and_run();
   m_reading = "cluster_configuration_secret";
-  m_call = m_home.get(configuration_secret(), {}, secret_patience, [this](kube::Answer answer) {
+  m_call = m_home.get(configuration_secret(), {}, secret_retry, [this](kube::Answer answer) {
     if (m_over || m_plan) return;
     m_configured = answer.has_value();
     auto connected = answer ? connect(*answer) : about_secret(answer.error(), m_options.name_space, m_options.configuration_secret);
@@ -134,7 +134,7 @@ void Session::find_remote_keys() {
   const auto& store = m_job_store->folder.store;
   const objectstore::CredentialsRef at{store.secret, store.access_key_key, store.secret_key_key};
   m_reading = "the Secret " + at.secret;
-  m_call = m_home.get({"v1", "secrets", m_options.name_space, at.secret, ""}, {}, secret_patience, [this, at](const kube::Answer& answer) {
+  m_call = m_home.get({"v1", "secrets", m_options.name_space, at.secret, ""}, {}, secret_retry, [this, at](const kube::Answer& answer) {
     if (m_over || m_plan) return;
     auto keys = keys_from(answer, m_options.name_space, at);
     if (!keys) return look_without(keys.error());
@@ -332,7 +332,7 @@ void Session::hear_the_step(int looks) {
   if (!told && verdict.verdict_class == succeeded && !m_backend->gone() && looks > 0) {
     if (looks == most_looks - 2) say("the job has succeeded; waiting for its step to report the outputs");
     if (looks == 1) say("its step has not reported an outcome; showing the job's own");
-    m_timers.keep(m_loop.timer(next_look, [this, looks] { hear_the_step(looks - 1); }));
+    m_timers.keep(m_loop.timer(result_interval, [this, looks] { hear_the_step(looks - 1); }));
     return;
   }
   if (told && *told != verdict.verdict_class && verdict.verdict_class != interrupted) {
@@ -489,7 +489,7 @@ void Session::limit_early_stop() {
   const auto left = [this](Duration of_grace) {
     return std::max(Duration(0), std::chrono::duration_cast<Duration>(*m_signalled + of_grace - m_loop.now()));
   };
-  m_early_ends = m_loop.timer(left(m_facts.grace - std::min(last_word, m_facts.grace / 4)), [this] {
+  m_early_ends = m_loop.timer(left(m_facts.grace - std::min(time_for_verdict, m_facts.grace / 4)), [this] {
     if (m_over || m_runner) return;
     finish_early({result::VerdictClass::cancelled, what_may_be_left(), std::nullopt, false, m_early->signal});
   });

@@ -12,7 +12,7 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr Duration patience{300'000};
+constexpr Duration earlier_timeout{300'000};
 
 }  // namespace
 
@@ -25,7 +25,7 @@ void Session::look_without(std::optional<Error> why) {
   if (plan && !plan->fresh_run && !out_of_reach && !m_options.existing) {
     const auto looked = [this, began = m_loop.now()](const JobSearch::Answer& found) { looked_without(found, began); };
     m_search = std::make_unique<JobSearch>(m_remote ? *m_remote : m_home, *plan, m_job_name_space, std::nullopt, looked,
-                                           kube::Retry{patience, m_options.pod.name.empty()});
+                                           kube::Retry{earlier_timeout, m_options.pod.name.empty()});
     return;
   }
   if (!m_failed) return;
@@ -107,7 +107,7 @@ void Session::prefer_earlier_store() {
     plan_and_run();
   };
   m_store_search =
-      std::make_unique<JobSearch>(m_home, *plan, m_job_name_space, std::nullopt, looked, kube::Retry{patience, m_options.pod.name.empty()});
+      std::make_unique<JobSearch>(m_home, *plan, m_job_name_space, std::nullopt, looked, kube::Retry{earlier_timeout, m_options.pod.name.empty()});
 }
 
 std::string Session::outputs_wait(const Error& why) const {

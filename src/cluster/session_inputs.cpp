@@ -10,7 +10,7 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr Duration patience{300'000};
+constexpr Duration owners_timeout{300'000};
 constexpr Duration slow{10'000};
 
 // Such a job is followed, or refused: its inputs belong to it. Any other is created again, with the present inputs.
@@ -33,7 +33,7 @@ void Session::look_for_earlier(std::function<void(Result<std::optional<Existing>
     });
   };
   m_search = std::make_unique<JobSearch>(m_remote ? *m_remote : m_home, *m_plan, m_job_name_space, std::nullopt, looked,
-                                         kube::Retry{patience, m_options.pod.name.empty()});
+                                         kube::Retry{owners_timeout, m_options.pod.name.empty()});
 }
 
 void Session::judge_earlier(const Json& job, const plan::Plan& plan, std::function<void(Existing)> done) {

@@ -23,8 +23,8 @@ namespace {
 using objectstore::Address;
 
 constexpr Duration second{1'000};
-constexpr Duration patience{20'000};  // the same for what is refused, or not there, after the training
-constexpr int looks_on_claims = 65;   // NFS may show a folder as it was a minute ago (acdirmax, nfs(5))
+constexpr Duration outputs_timeout{20'000};  // the same for what is refused, or not there, after the training
+constexpr int looks_on_claims = 65;          // NFS may show a folder as it was a minute ago (acdirmax, nfs(5))
 
 template <typename T>
 Result<T> without_status(objectstore::Answer<T> answer) {
@@ -347,7 +347,7 @@ void StepData::lack(std::string what, const Done& done) {
 bool StepData::again(const Error& error, std::function<void()> task) {
   if (error.kind == ErrorKind::unavailable || error.kind == ErrorKind::internal) return false;
   auto& loop = m_context.home.loop();
-  if (!m_limit) m_limit.emplace(loop).set(patience);
+  if (!m_limit) m_limit.emplace(loop).set(outputs_timeout);
   if (m_limit->passed()) return false;
   m_pause = std::max(second, 2 * m_pause);
   m_context.say(fmt::format("{}; trying again in {}", error.message, trainstep::describe(m_pause)));

@@ -14,9 +14,9 @@ namespace trainstep::cluster {
 namespace {
 
 // How long a create that gets 5xx or no response is retried (docs/cluster.md).
-constexpr Duration patience{300'000};
-constexpr Duration short_patience{30'000};  // for callers that only want to know
-constexpr Duration look_again{1'000};
+constexpr Duration submit_timeout{300'000};
+constexpr Duration dry_run_timeout{30'000};  // for callers that only want to know
+constexpr Duration submit_interval{1'000};
 constexpr Duration taking_up{30'000};  // how long a PATCH is retried before the job is followed without it
 constexpr Duration marking{5'000};     // … that only records who follows it
 constexpr Duration longest_pause{5'000};
@@ -25,9 +25,9 @@ constexpr Duration sure_for{10'000};  // that no other attempt has started: none
 constexpr int most_taken = 60;        // responses that an object of the name exists, while all others say that there is none
 // An API server responds to every write within 34 s, and a write whose response was lost has taken effect by then.
 constexpr Duration longest_write{36'000};
-constexpr int most_changes = 5;       // of reading and adopting a job, before it is followed without an annotation
-constexpr int most_odd_answers = 6;   // consecutive ones: from a gateway, or an API server that has just started
-constexpr int most_unauthorized = 8;  // a token that is about to be replaced: a minute
+constexpr int most_changes = 5;          // of reading and adopting a job, before it is followed without an annotation
+constexpr int most_gateway_answers = 6;  // consecutive ones: from a gateway, or an API server that has just started
+constexpr int most_unauthorized = 8;     // a token that is about to be replaced: a minute
 
 // It may have taken effect.
 bool is_doubtful(const kube::ApiError& problem) { return problem.status == 0 || problem.status == 408 || problem.status >= 500; }
@@ -78,7 +78,7 @@ bool is_odd_refusal(const kube::ApiError& problem) {
 }
 
 // What is not caused by the inputs is not caused by them after several attempts either.
-Error last_word(kube::ApiError problem) {
+Error as_error(kube::ApiError problem) {
   if (names_nothing(problem) || is_of_another_writer(problem)) problem.error.kind = ErrorKind::unavailable;
   return std::move(problem.error);
 }
@@ -93,7 +93,8 @@ Error unmarked(const std::string& lost) {
 // Without limits: what follows checks whether there is a job.
 std::unique_ptr<Removal> take_back(kube::Client& client, kube::Path path, std::string uid, std::function<void(bool taken)> done) {
   return std::make_unique<Removal>(
-      client, Removal::Order{.path = std::move(path), .uid = std::move(uid), .silence = patience, .to_the_end = true, .end_patience = patience},
+      client,
+      Removal::Order{.path = std::move(path), .uid = std::move(uid), .silence = submit_timeout, .to_the_end = true, .end_timeout = submit_timeout},
       Removal::Sink{[](const kube::ApiError&) {},
                     {},
                     [done = std::move(done)](const Removal::Outcome& outcome) { done(outcome.end != Removal::End::failed); }});
@@ -134,8 +135,8 @@ Duration Submission::unsettled() const { return m_creating || (m_settled.is_set(
 // be a job of ours: then the server's absence does not decide anything either.
 kube::Retry Submission::patient() const {
   if (m_settled.is_set()) return {};
-  if (m_depth == Depth::dry_run) return {short_patience};
-  return {patience, m_facts.pod.empty() && m_creates == 0};
+  if (m_depth == Depth::dry_run) return {dry_run_timeout};
+  return {submit_timeout, m_facts.pod.empty() && m_creates == 0};
 }
 
 kube::Path Submission::collection() const { return {std::string(m_resource.group_version), std::string(m_resource.plural), m_name_space, "", ""}; }
@@ -152,15 +153,15 @@ void Submission::fail(Error error) { m_sink.done(std::move(error)); }
 
 // Soon, and not for ever.
 bool Submission::again(std::function<void()> question, std::optional<Duration> floor) {
-  if (++m_odd_answers > most_odd_answers) return false;
+  if (++m_odd_answers > most_gateway_answers) return false;
   m_timer = m_client.loop().timer(std::min(m_client.pause(m_odd_answers, floor), longest_pause), std::move(question));
   return true;
 }
 
 // An API server that has just started does not know all of its resources yet. Callers that only want to know need not wait for that.
 void Submission::not_served() {
-  if (++m_not_served <= (m_depth == Depth::create ? most_odd_answers : 1)) {
-    m_timer = m_client.loop().timer(std::clamp(m_client.pause(m_not_served), look_again, longest_pause), [this] { discover(0); });
+  if (++m_not_served <= (m_depth == Depth::create ? most_gateway_answers : 1)) {
+    m_timer = m_client.loop().timer(std::clamp(m_client.pause(m_not_served), submit_interval, longest_pause), [this] { discover(0); });
     return;
   }
   fail(input_error(fmt::format("distribution_type {}: this cluster does not serve {}; is its operator installed? \"{}\" requires none",
@@ -203,7 +204,7 @@ void Submission::look() {
 
 void Submission::absent() {
   if (m_refusal && unsettled() > Duration(0)) {
-    m_timer = m_client.loop().timer(look_again, [this] { look(); });
+    m_timer = m_client.loop().timer(submit_interval, [this] { look(); });
     return;
   }
   if (m_refusal) return fail(std::move(*m_refusal));
@@ -229,7 +230,7 @@ void Submission::check() {
     if (answer.error().error.kind == ErrorKind::unavailable) return fail(std::move(answer.error().error));
     if (answer.error().reason == "AlreadyExists") return taken();
     if (waits_for_quota(answer.error())) return;
-    refused(last_word(std::move(answer.error())));
+    refused(as_error(std::move(answer.error())));
   });
 }
 
@@ -238,7 +239,7 @@ void Submission::taken() {
   if (++m_taken == 1) return look();
   if (m_taken > most_taken)
     return fail({ErrorKind::unavailable, fmt::format("the API server's answers disagree on whether {} exists", shown_name())});
-  m_timer = m_client.loop().timer(look_again, [this] { look(); });
+  m_timer = m_client.loop().timer(submit_interval, [this] { look(); });
 }
 
 // If we were cut off from the API server before this point, another attempt may have replaced this one: then the job is for that attempt to create.
@@ -257,7 +258,7 @@ void Submission::create() {
 // One attempt each: between two the name is looked up, because a quota or a webhook may refuse the second one because of what the first has created.
 void Submission::make() {
   if (m_held) return;
-  if (!m_create_ends.is_set()) m_create_ends.set(patience);
+  if (!m_create_ends.is_set()) m_create_ends.set(submit_timeout);
   m_creating = true;
   ++m_creates;
   if (const auto since = began()) m_manifest["metadata"]["annotations"][began_annotation] = to_rfc3339(*since);
@@ -284,12 +285,12 @@ void Submission::create_failed(kube::ApiError problem) {
   if (problem.reason == "AlreadyExists") return taken();
   if (is_doubtful(problem) || kube::says_nothing(problem)) m_settled.set(longest_write);
   const bool token_due = problem.status == 401 && ++m_unauthorized <= most_unauthorized;
-  const bool odd = is_odd_refusal(problem) && ++m_odd_creates <= most_odd_answers;
+  const bool odd = is_odd_refusal(problem) && ++m_odd_creates <= most_gateway_answers;
   const bool again = token_due || odd || (kube::retryable(problem) && (problem.status == 0 || !m_create_ends.passed()));
   if (!again) {
     if (waits_for_quota(problem)) return;
     if (m_creates > 1 && kube::retryable(problem)) problem.error.message += fmt::format(" (after {} attempts)", m_creates);
-    return refused(last_word(std::move(problem)));
+    return refused(as_error(std::move(problem)));
   }
   const auto pause = m_client.pause(m_creates, problem.retry_after);
   if (m_creates > 1 || pause > longest_pause) m_client.failing(this, problem);
@@ -304,7 +305,7 @@ bool Submission::waits_for_quota(const kube::ApiError& problem) {
     m_sink.tell("a quota still counts the deleted job: waiting");
   }
   if (m_quota_ends.passed()) return false;
-  m_timer = m_client.loop().timer(look_again, [this] { look(); });
+  m_timer = m_client.loop().timer(submit_interval, [this] { look(); });
   return true;
 }
 
@@ -424,7 +425,7 @@ void Submission::replace(const std::string& uid) {
 
 void Submission::remove(const std::string& uid) {
   Removal::Order order{object_path(), uid};
-  order.patience = patience;
+  order.timeout = submit_timeout;
   const auto failing = [this](const kube::ApiError& problem) {
     if (problem.status == 0 || kube::retryable(problem)) return m_client.failing(this, problem);
     if (!std::exchange(m_told_refusal, true)) m_sink.tell(fmt::format("{}; trying again", problem.error.message));
@@ -449,11 +450,12 @@ void Submission::end_pods_of(const std::string& uid) {
 // With foreground propagation the object exists until all its pods are gone: a job of the same name must not meet them (docs/design/operators.md,
 // Deletion).
 void Submission::await_gone() {
-  if (!m_gone_by.is_set()) m_gone_by.set(patience);
+  if (!m_gone_by.is_set()) m_gone_by.set(submit_timeout);
   if (m_gone_by.passed())
-    return fail({ErrorKind::unavailable, fmt::format("{} of an earlier attempt is still being deleted after {}", shown_name(), describe(patience))});
+    return fail(
+        {ErrorKind::unavailable, fmt::format("{} of an earlier attempt is still being deleted after {}", shown_name(), describe(submit_timeout))});
   m_refusal.reset();  // a quota has room again when it is gone
-  m_timer = m_client.loop().timer(look_again, [this] { look(); });
+  m_timer = m_client.loop().timer(submit_interval, [this] { look(); });
 }
 
 }  // namespace trainstep::cluster

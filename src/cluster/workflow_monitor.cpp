@@ -13,16 +13,16 @@ namespace trainstep::cluster {
 namespace {
 
 // Under KFP v2 the program may have 47 ms after a SIGTERM (docs/design/kfp.md, Signals); elsewhere the rest of the grace is for the DELETE.
-constexpr Duration launcher_patience{30};
-constexpr Duration longest_patience{10'000};
-constexpr Duration end_patience{2'000};
+constexpr Duration launcher_timeout{30};
+constexpr Duration longest_timeout{10'000};
+constexpr Duration end_timeout{2'000};
 constexpr Duration between_looks{300};
-constexpr int lists_believed = 3;
+constexpr int lists_without_workflow = 3;
 constexpr std::string_view stopped_or_late = "the workflow was stopped, or its deadline was exceeded";
-constexpr std::int64_t longest_deadline = 1'000'000'000;  // seconds
+constexpr std::int64_t longest_workflow = 1'000'000'000;  // seconds
 
-Duration patience_of(const Facts& facts) {
-  return facts.launcher ? launcher_patience : std::clamp(facts.grace / 3, launcher_patience, longest_patience);
+Duration cause_timeout(const Facts& facts) {
+  return facts.launcher ? launcher_timeout : std::clamp(facts.grace / 3, launcher_timeout, longest_timeout);
 }
 
 // When a Workflow is stopped, Argo labels the pod, and later the Workflow, as completed a second or more before the first signal (docs/design/kfp.md,
@@ -54,7 +54,7 @@ bool is_past_deadline(const Json& workflow, Time now) {
   return std::ranges::any_of(std::array{at(&workflow, "spec"), at(status, "storedWorkflowTemplateSpec")}, [&](const Json* spec) {
     const auto* seconds = at(spec, "activeDeadlineSeconds");
     if (seconds == nullptr || !seconds->is_number_integer()) return false;
-    return now >= *started + std::chrono::seconds(std::clamp<std::int64_t>(seconds->get<std::int64_t>(), 0, longest_deadline));
+    return now >= *started + std::chrono::seconds(std::clamp<std::int64_t>(seconds->get<std::int64_t>(), 0, longest_workflow));
   });
 }
 
@@ -172,7 +172,7 @@ void WorkflowMonitor::confirm_end() {
         if (uid_of(item) == m_facts.workflow->uid && !completed(metadata_of(item))) return look_at_workflow(item);
     cancel("the workflow has ended");
   };
-  m_end_call = m_client.list(workflows(m_facts), {{"fieldSelector", name}}, {end_patience}, looked, {.metadata_only = true});
+  m_end_call = m_client.list(workflows(m_facts), {{"fieldSelector", name}}, {end_timeout}, looked, {.metadata_only = true});
 }
 
 // It is missing from a list, or its name belongs to another one. A list may be outdated: only a GET by its name counts.
@@ -205,7 +205,7 @@ void WorkflowMonitor::list_workflow() {
     if (!answer) return ask_later([this] { list_workflow(); });
     for (const auto& item : (*answer)["items"])
       if (uid_of(item) == m_facts.workflow->uid) return seen_again(item);
-    if (++m_lists_without >= lists_believed) return workflow_gone();
+    if (++m_lists_without >= lists_without_workflow) return workflow_gone();
     ask_later([this] { list_workflow(); });
   };
   m_question = m_client.list(workflows(m_facts), {{"fieldSelector", name}}, {}, looked, {.metadata_only = true});
@@ -228,7 +228,7 @@ void WorkflowMonitor::ask_why(Why done) {
   if (m_why) return;
   m_why = std::move(done);
   if (m_facts.pod.empty() || !m_facts.workflow || m_done || m_blind) return answer(std::nullopt);
-  m_timer = m_client.loop().timer(patience_of(m_facts), [this] { answer(std::nullopt); });
+  m_timer = m_client.loop().timer(cause_timeout(m_facts), [this] { answer(std::nullopt); });
   look();
 }
 

@@ -51,9 +51,9 @@ class CountingIterator {
 bool belongs_to_number(char c) { return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'; }
 
 // nlohmann's SAX interface; a method that returns false ends the parse.
-class Handler {
+class JsonHandler {
  public:
-  Handler(std::string_view text, std::string_view what, const ReadLimits& limits, BeyondNumbers beyond)
+  JsonHandler(std::string_view text, std::string_view what, const ReadLimits& limits, BeyondNumbers beyond)
       : m_text(text), m_what(what), m_tree(limits), m_read(text.data()), m_beyond(beyond) {}
 
   bool null() { return add(Json()); }
@@ -170,7 +170,7 @@ std::string written(const Json& json, int indent) {
 }  // namespace
 
 JsonReading read_json(std::string_view text, std::string_view what, const ReadLimits& limits, BeyondNumbers beyond) {
-  Handler handler(text, what, limits, beyond);
+  JsonHandler handler(text, what, limits, beyond);
   const CountingIterator first(text.begin(), handler.read_mark());
   const CountingIterator last(text.end(), handler.read_mark());
   const bool parsed = Json::sax_parse(first, last, &handler);
@@ -236,6 +236,11 @@ std::string_view type_name(const Json& json) {
     default:
       return "null";
   }
+}
+
+std::string text_of(const Json& object, std::string_view key) {
+  const auto* value = find(object, key);
+  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
 }
 
 const Json* find(const Json& object, std::string_view key) {

@@ -36,4 +36,7 @@ std::string_view type_name(const Json& json);
 // The member's value, or nullptr if it is null or absent. `object` must be an object or null.
 const Json* find(const Json& object, std::string_view key);
 
+// The member's value if `object` is an object and the member a string, otherwise empty.
+std::string text_of(const Json& object, std::string_view key);
+
 }  // namespace trainstep

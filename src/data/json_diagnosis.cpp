@@ -13,15 +13,14 @@
 namespace trainstep {
 namespace {
 
-constexpr std::string_view blanks = " \t\r\n";
+constexpr std::string_view whitespace = " \t\r\n";
 constexpr std::string_view python_remark = "this looks like a Python dict; JSON needs double quotes, true, false and null: use json.dumps";
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool begins_word(char c) { return is_letter(c) || c == '_'; }
 
-bool belongs_to_word(char c) { return is_letter(c) || is_digit(c) || c == '-' || c == '+' || c == '.'; }
+bool belongs_to_word(char c) { return begins_word(c) || is_digit(c) || c == '-' || c == '+' || c == '.'; }
 
-std::size_t skip_blanks(std::string_view text, std::size_t at) { return std::min(text.find_first_not_of(blanks, at), text.size()); }
+std::size_t skip_blanks(std::string_view text, std::size_t at) { return std::min(text.find_first_not_of(whitespace, at), text.size()); }
 
 std::string_view word_at(std::string_view text, std::size_t at) {
   const auto rest = text.substr(at);
@@ -30,7 +29,7 @@ std::string_view word_at(std::string_view text, std::size_t at) {
 }
 
 char last_visible_before(std::string_view text, std::size_t at) {
-  const auto found = text.substr(0, at).find_last_not_of(blanks);
+  const auto found = text.substr(0, at).find_last_not_of(whitespace);
   return found == std::string_view::npos ? '\0' : text[found];
 }
 
@@ -149,7 +148,7 @@ JsonDiagnosis diagnose_end(std::string_view text, const JsonStop& stop) {
   return {text.size(), fmt::format("unexpected end: the {} opened at {} is not closed", noun, place_of(text, open.at))};
 }
 
-bool starts_value(char c) { return c == '"' || c == '{' || c == '[' || is_letter(c) || is_digit(c) || c == '-'; }
+bool starts_value(char c) { return c == '"' || c == '{' || c == '[' || begins_word(c) || is_digit(c) || c == '-'; }
 
 }  // namespace
 

@@ -23,10 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool lies_in(const fs::path& path, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
-}
-
 std::vector<fs::path> links_in(const fs::path& root) {
   std::vector<fs::path> links;
   walk_tree(root, [&](const std::string& path, const struct stat& found) {

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/files.h"
 #include "base/walk_tree.h"
 #include "data/changed_since.h"
 #include "data/digest.h"
@@ -63,7 +64,7 @@ bool leads_nowhere(const fs::path& path) {
   std::error_code code;
   const auto to = fs::canonical(path, code);
   const auto at = fs::canonical(path.parent_path(), code);
-  return std::mismatch(to.begin(), to.end(), at.begin(), at.end()).first == to.end();
+  return lies_in(at, to);
 }
 
 class Looker {

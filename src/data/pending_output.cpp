@@ -29,10 +29,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view digest_note = "content", entries_note = "entries";
 constexpr std::size_t longest_owner = 4096;
 
-bool lies_in(const fs::path& path, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
-}
-
 // The missing folders on the path to this one, the deepest first.
 std::vector<fs::path> missing(fs::path folder) {
   std::vector<fs::path> folders;

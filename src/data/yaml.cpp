@@ -39,9 +39,9 @@ struct Open {
 
 enum class Numbers { finite, all };
 
-class Handler : public YAML::EventHandler {
+class YamlHandler : public YAML::EventHandler {
  public:
-  Handler(std::string_view text, std::string_view what, const ReadLimits& limits, Numbers numbers)
+  YamlHandler(std::string_view text, std::string_view what, const ReadLimits& limits, Numbers numbers)
       : m_text(text), m_what(what), m_tree(limits), m_non_finite(numbers == Numbers::all) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
@@ -201,7 +201,7 @@ std::string in_our_words(const std::string& phrase, std::string_view text, std::
   return phrase;
 }
 
-Error Handler::explain(const YAML::ParserException& error) const {
+Error YamlHandler::explain(const YAML::ParserException& error) const {
   auto at = offset(error.mark);
   if (error.msg.starts_with(YAML::ErrorMsg::INVALID_ESCAPE)) at -= std::min<std::size_t>(at, 2);  // the mark is after the escape
   if (dynamic_cast<const YAML::DeepRecursion*>(&error) != nullptr) return error_at(m_what, m_text, at, "nested too deeply");
@@ -250,7 +250,7 @@ Result<std::vector<Json>> parse_events(std::string_view text, std::string_view w
     return error_at(what, text, *at,
                     fmt::format("{}; YAML allows it only as an escape in double quotes (\\x{:02x})", show_character(text, *at), text[*at]));
   if (const auto at = find_bracket_bomb(text)) return error_at(what, text, *at, fmt::format("nested deeper than {} levels", limits.depth));
-  Handler handler(text, what, limits, numbers);
+  YamlHandler handler(text, what, limits, numbers);
   Lent lent(text);
   std::istream stream(&lent);
   std::vector<Json> documents;

@@ -12,14 +12,12 @@
 #include <limits>
 #include <optional>
 
+#include "base/text.h"
 #include "data/place.h"
 #include "data/tree.h"
 
 namespace trainstep {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 template <std::size_t N>
 bool one_of(std::string_view text, const std::array<std::string_view, N>& words) {

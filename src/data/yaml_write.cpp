@@ -11,9 +11,6 @@
 namespace trainstep {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 // Words that some YAML version reads as boolean or null, and a few that people would.
 constexpr std::array<std::string_view, 14> special_words{"true", "false", "yes", "no", "on", "off", "y", "n", "t", "f", "null", "none", "nan", "inf"};
 

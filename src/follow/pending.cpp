@@ -21,16 +21,12 @@ using result::VerdictClass;
 
 constexpr Duration at_once{0};
 constexpr Duration minutes_2{120'000};
-constexpr Duration minutes_5{300'000};
 constexpr Duration minutes_15{900'000};
-constexpr Duration minutes_30{1'800'000};
 
 template <std::size_t Size>
 bool any_of(const std::array<std::string_view, Size>& words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
-
-bool says(std::string_view text, std::string_view words) { return text.find(words) != std::string_view::npos; }
 
 std::string with(std::string text, std::string_view message) {
   message = trim(message);
@@ -82,14 +78,15 @@ bool may_pass(std::string_view message) {
                                                           "no space left on device",     // of the node, where the kubelet removes images
                                                           "unexpected commit digest"});  // of containerd: another request was downloading it
   const auto words = lower(message);
-  if (says(words, "etcdserver:")) return true;
-  if (std::ranges::any_of(answers, [&](std::string_view answer) { return says(words, answer); })) return false;
-  if (std::ranges::any_of(signs, [&](std::string_view sign) { return says(words, sign); })) return true;
+  if (contains(words, "etcdserver:")) return true;
+  if (std::ranges::any_of(answers, [&](std::string_view answer) { return contains(words, answer); })) return false;
+  if (std::ranges::any_of(signs, [&](std::string_view sign) { return contains(words, sign); })) return true;
   // "unexpected status code https://…: 503 Service Unavailable", "received unexpected HTTP status: 502", "status: 429"
   constexpr auto codes = std::to_array<std::string_view>({"429", "500", "502", "503", "504", "529"});
   const auto status = words.find("status");
-  return status != std::string::npos &&
-         std::ranges::any_of(codes, [&](std::string_view code) { return says(std::string_view(words).substr(status), fmt::format(" {}", code)); });
+  return status != std::string::npos && std::ranges::any_of(codes, [&](std::string_view code) {
+           return contains(std::string_view(words).substr(status), fmt::format(" {}", code));
+         });
 }
 
 // The kubelet's reasons (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime).
@@ -140,7 +137,7 @@ std::optional<Pending> pending_of(const Member& member, const PodView& pod) {
     if (auto pending = of_init_container(member.name, container)) return pending;
   if (pod.unschedulable.empty() || !pod.node.empty()) return std::nullopt;
   // The scheduler's message for a claim that does not exist (pkg/scheduler/framework/plugins/volumebinding).
-  if (says(pod.unschedulable, "persistentvolumeclaim \"") && says(pod.unschedulable, "not found"))
+  if (contains(pod.unschedulable, "persistentvolumeclaim \"") && contains(pod.unschedulable, "not found"))
     return Pending{Kind::claim, member.name, ": " + pod.unschedulable, minutes_5};
   return Pending{Kind::unschedulable, member.name, " cannot be scheduled: " + pod.unschedulable, std::nullopt};
 }
@@ -149,17 +146,18 @@ std::optional<Pending> pending_of(const WarningSeen& warning) {
   if (job_types::is_refusal(warning.reason))
     return Pending{Kind::refused, warning.object, with(": rejected by its operator", warning.message), at_once};
   // mpi-operator reports it as MPIJobFailed: "worker pod created failed: …" (pkg/controller/mpi_job_controller.go), and retries.
-  if (!warning.reason.starts_with("FailedCreate") && !says(warning.message, "pod created failed")) return std::nullopt;
+  if (!warning.reason.starts_with("FailedCreate") && !contains(warning.message, "pod created failed")) return std::nullopt;
   const auto message = told_by(warning.message);
   // MPIJob v1 drops the cause: "Created worker pod:" (training-operator 1.9, pkg/controller.v1/mpi/mpijob_controller.go). It may be a quota.
   if (message.starts_with("Created "))
     return Pending{Kind::quota, warning.object, ": cannot create its pods, and the operator does not say why; is it a quota?", std::nullopt};
-  if (says(message, "exceeded quota")) return Pending{Kind::quota, warning.object, with(": its pods wait for quota", message), std::nullopt};
+  if (contains(message, "exceeded quota")) return Pending{Kind::quota, warning.object, with(": its pods wait for quota", message), std::nullopt};
   // A webhook that cannot be called has not answered; a denial ("admission webhook "x" denied the request") is an answer, whatever its words.
-  if (says(message, "denied the request")) return Pending{Kind::pods_refused, warning.object, with(": its pods are rejected", message), minutes_2};
-  if (!says(message, "failed calling webhook") && may_pass(message))
+  if (contains(message, "denied the request"))
+    return Pending{Kind::pods_refused, warning.object, with(": its pods are rejected", message), minutes_2};
+  if (!contains(message, "failed calling webhook") && may_pass(message))
     return Pending{Kind::control_plane, warning.object, with(": cannot create its pods at present", message), minutes_15, VerdictClass::system};
-  if (says(message, "failed calling webhook"))
+  if (contains(message, "failed calling webhook"))
     return Pending{Kind::webhook, warning.object, with(": cannot create its pods", message), minutes_5, VerdictClass::system};
   return Pending{Kind::pods_refused, warning.object, with(": its pods are rejected", message), minutes_2};
 }

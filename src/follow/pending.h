@@ -13,6 +13,10 @@
 
 namespace trainstep::follow {
 
+// How long what may pass is awaited.
+inline constexpr Duration minutes_5{300'000};
+inline constexpr Duration minutes_30{1'800'000};
+
 struct Pending {
   // In the order in which they are reported if there are several.
   enum class Kind {

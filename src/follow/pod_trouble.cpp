@@ -16,22 +16,18 @@ using Kind = Pending::Kind;
 using job_types::ContainerView;
 using result::VerdictClass;
 
-constexpr Duration minutes_5{300'000};
-constexpr Duration minutes_30{1'800'000};
 constexpr Duration between_first_tries{150'000};
 constexpr Duration between_tries{360'000};
 
-bool says(std::string_view text, std::string_view words) { return text.find(words) != std::string_view::npos; }
-
 // For volumes (pkg/volume): only a change of the job's settings, or creating what they name, can help.
 bool is_of_settings(std::string_view message) {
-  const bool named = says(message, "secret \"") || says(message, "configmap \"");
-  return (named && says(message, "not found")) || says(message, "references non-existent") || says(message, "hostPath type check failed");
+  const bool named = contains(message, "secret \"") || contains(message, "configmap \"");
+  return (named && contains(message, "not found")) || contains(message, "references non-existent") || contains(message, "hostPath type check failed");
 }
 
 // "Unable to attach or mount volumes: …" summarizes what was reported for each volume (pkg/kubelet/volumemanager).
 bool is_summary(std::string_view message) {
-  return says(message, "timed out waiting for the condition") || says(message, "context deadline exceeded");
+  return contains(message, "timed out waiting for the condition") || contains(message, "context deadline exceeded");
 }
 
 // Reasons: pkg/kubelet/events, pkg/controller/volume/attachdetach.
@@ -42,7 +38,7 @@ std::optional<Pending> pending_of(const PodWarningSeen& warning) {
   if (warning.reason == "FailedMount" && is_of_settings(message))
     return Pending{Kind::configuration, "", fmt::format(": cannot mount its volumes: {}", message), minutes_5};
   if (std::ranges::find(volumes, warning.reason) != volumes.end()) {
-    const auto* hint = says(message, "Multi-Attach") ? " (such a claim is on one node at a time: a pod on another node may use it)" : "";
+    const auto* hint = contains(message, "Multi-Attach") ? " (such a claim is on one node at a time: a pod on another node may use it)" : "";
     return Pending{Kind::container, "", fmt::format(": cannot mount its volumes at present: {}{}", message, hint), minutes_30, VerdictClass::system};
   }
   if (std::ranges::find(node, warning.reason) == node.end()) return std::nullopt;

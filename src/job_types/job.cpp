@@ -10,7 +10,7 @@
 #include "job_types/pod_template.h"
 #include "job_types/table.h"
 
-namespace trainstep::job_types {
+namespace trainstep::job_types::job {
 namespace {
 
 constexpr auto container_name = "train";
@@ -120,7 +120,7 @@ void read_distribution(const Json& object, plan::Distribution& distribution) {
 
 }  // namespace
 
-JobType job() {
+JobType type() {
   return {.traits = {.name = "Job", .keys = {"indexed"}, .one_pod = true},
           .replica_types = {"Main", "Worker"},
           .resources = {{.group_version = "batch/v1", .kind = "Job", .plural = "jobs"}},
@@ -133,4 +133,4 @@ JobType job() {
           .container = container_name};
 }
 
-}  // namespace trainstep::job_types
+}  // namespace trainstep::job_types::job

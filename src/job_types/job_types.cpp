@@ -10,7 +10,7 @@
 namespace trainstep::job_types {
 
 const std::vector<JobType>& all() {
-  static const std::vector<JobType> types{job(), pytorch(), mpi(), tf()};
+  static const std::vector<JobType> types{job::type(), pytorch::type(), mpi::type(), tf::type()};
   return types;
 }
 

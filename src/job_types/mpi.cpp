@@ -9,7 +9,7 @@
 #include "job_types/templates.h"
 #include "job_types/training_operator.h"
 
-namespace trainstep::job_types {
+namespace trainstep::job_types::mpi {
 namespace {
 
 std::vector<Replicas> replicas(const plan::Plan& plan) {
@@ -59,18 +59,19 @@ std::string pods(const std::string& job_name, const Resource& resource, const st
 Variables environment(const plan::Plan& plan, const AddressBook& /*addresses*/, const std::string& type, int /*index*/) {
   if (type == "Worker") return {{"K_MPI_JOB_ROLE", "worker"}};
   constexpr auto hostfile = "/etc/mpi/hostfile";
-  constexpr auto patience = "-o ConnectionAttempts=10";
+  constexpr auto ssh_options = "-o ConnectionAttempts=10";
   const auto slots = std::to_string(plan.slots_per_worker);
   Variables result{{"K_MPI_JOB_ROLE", "launcher"}};
   const auto& implementation = plan.distribution.mpi_implementation;
   if (implementation == "Intel")
-    result.insert(result.end(), {{"I_MPI_HYDRA_HOST_FILE", hostfile}, {"I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", patience}, {"I_MPI_PERHOST", slots}});
+    result.insert(result.end(),
+                  {{"I_MPI_HYDRA_HOST_FILE", hostfile}, {"I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", ssh_options}, {"I_MPI_PERHOST", slots}});
   else if (implementation == "MPICH")
-    result.insert(result.end(), {{"HYDRA_HOST_FILE", hostfile}, {"HYDRA_LAUNCH_EXTRA_ARGS", patience}});
+    result.insert(result.end(), {{"HYDRA_HOST_FILE", hostfile}, {"HYDRA_LAUNCH_EXTRA_ARGS", ssh_options}});
   else
     result.insert(result.end(), {{"OMPI_MCA_orte_keep_fqdn_hostnames", "true"},
                                  {"OMPI_MCA_orte_default_hostfile", hostfile},
-                                 {"OMPI_MCA_plm_rsh_args", patience},
+                                 {"OMPI_MCA_plm_rsh_args", ssh_options},
                                  {"OMPI_MCA_orte_set_default_slots", slots}});
   result.insert(result.end(), {{"NVIDIA_VISIBLE_DEVICES", ""}, {"NVIDIA_DRIVER_CAPABILITIES", ""}});
   return result;
@@ -93,7 +94,7 @@ void read_distribution(const Json& object, plan::Distribution& distribution) { d
 
 }  // namespace
 
-JobType mpi() {
+JobType type() {
   Resource v2beta1{.group_version = mpi_v2beta1, .kind = "MPIJob", .plural = "mpijobs", .run_policy = "runPolicy", .has_launcher_job = true};
   return {.traits = {.name = "MPI",
                      .keys = {"launcher_cpus", "launcher_memory", "slots_per_worker", "mpi_implementation", "mpirun_arguments", "ssh_auth_mount_path",
@@ -113,4 +114,4 @@ JobType mpi() {
           .refusals = {"ValidationError", "MPIJobFailedValidation"}};
 }
 
-}  // namespace trainstep::job_types
+}  // namespace trainstep::job_types::mpi

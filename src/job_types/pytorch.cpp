@@ -9,7 +9,7 @@
 #include "job_types/templates.h"
 #include "job_types/training_operator.h"
 
-namespace trainstep::job_types {
+namespace trainstep::job_types::pytorch {
 namespace {
 
 std::vector<Replicas> replicas(const plan::Plan& plan) {
@@ -115,7 +115,7 @@ Variables local_environment() { return {{"GLOO_SOCKET_IFNAME", "lo"}, {"PET_REDI
 
 }  // namespace
 
-JobType pytorch() {
+JobType type() {
   return {.traits = {.name = "PyTorch", .keys = {"processes_per_worker", "elastic"}, .process_per_gpu = true},
           .replica_types = {"Master", "Worker"},
           .resources = {v1_resource("PyTorchJob", "pytorchjobs")},
@@ -132,4 +132,4 @@ JobType pytorch() {
           .local_words = local_words};
 }
 
-}  // namespace trainstep::job_types
+}  // namespace trainstep::job_types::pytorch

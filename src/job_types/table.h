@@ -1,4 +1,4 @@
-// The entries of job_types.cpp: one function per job type, defined in its own file.
+// The entries of job_types.cpp: a namespace per job type, defined in its own file.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,9 +6,17 @@
 
 namespace trainstep::job_types {
 
-JobType job();
-JobType pytorch();
-JobType mpi();
-JobType tf();
+namespace job {
+JobType type();
+}
+namespace pytorch {
+JobType type();
+}
+namespace mpi {
+JobType type();
+}
+namespace tf {
+JobType type();
+}
 
 }  // namespace trainstep::job_types

@@ -11,7 +11,7 @@
 #include "job_types/templates.h"
 #include "job_types/training_operator.h"
 
-namespace trainstep::job_types {
+namespace trainstep::job_types::tf {
 namespace {
 
 std::vector<Replicas> replicas(const plan::Plan& plan) {
@@ -74,7 +74,7 @@ void read_distribution(const Json& object, plan::Distribution& distribution) {
 
 }  // namespace
 
-JobType tf() {
+JobType type() {
   return {.traits = {.name = "TF",
                      .keys = {"number_of_parameter_servers", "parameter_server_cpus", "parameter_server_memory", "chief_cpus", "chief_memory"}},
           .replica_types = {"Chief", "Worker", "PS"},
@@ -88,4 +88,4 @@ JobType tf() {
           .container = "tensorflow"};
 }
 
-}  // namespace trainstep::job_types
+}  // namespace trainstep::job_types::tf

@@ -13,7 +13,7 @@ namespace trainstep::job_types {
 namespace {
 
 constexpr auto volumes = "/spec/volumes";
-constexpr auto mounts = "/spec/containers/0/volumeMounts";
+constexpr auto volume_mounts = "/spec/containers/0/volumeMounts";
 
 using plan::PodOptions;
 
@@ -52,7 +52,7 @@ Json volume_source(const Json& volume, bool as_read_only) {
 }
 
 void add_mount(Manifest& pod, const std::string& name, const std::string& path, const std::string& source) {
-  pod.append(mounts, {{"name", name}, {"mountPath", path}}, source);
+  pod.append(volume_mounts, {{"name", name}, {"mountPath", path}}, source);
 }
 
 void add_train_mount(const plan::Plan& plan, Manifest& pod) {
@@ -100,7 +100,7 @@ void add_user_volume(const Json& all, std::size_t index, const std::string& sour
   if (const auto sub_path = text_of(volume, "sub_path"); !sub_path.empty()) mount["subPath"] = sub_path;
   if (const auto sub_path = text_of(volume, "sub_path_expr"); !sub_path.empty()) mount["subPathExpr"] = sub_path;
   if (read_only(volume)) mount["readOnly"] = true;
-  pod.append(mounts, mount, source);
+  pod.append(volume_mounts, mount, source);
 }
 
 }  // namespace

@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::size_t longest_message = 4096;
 
-std::string text_of(const Json& object, std::string_view key) {
-  const auto* value = object.is_object() ? find(object, key) : nullptr;
-  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
-}
-
 // `pods "train-1" is forbidden: …` → `forbidden: …`: our own message has named the object already.
 std::string without_object(std::string message, const Json& details) {
   const auto cut = [&message](const std::string& prefix) {

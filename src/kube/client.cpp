@@ -16,7 +16,7 @@ namespace trainstep::kube {
 namespace {
 
 constexpr Duration try_limit{36'000};
-constexpr int patience = 8;             // rejections after the credentials were accepted before: a minute
+constexpr int most_rejections = 8;      // rejections after the credentials were accepted before: a minute
 constexpr int most_moments = 7;         // transient conflicts and refusals: half a minute
 constexpr Duration short_pause{5'000};  // one too short to be reported
 constexpr int most_doubts = 5;          // reports that an object which must exist does not: some ten seconds
@@ -155,7 +155,7 @@ void Client::failed(CallId id, ApiError error) {
     m_connection_health.works(&call);
   }
   // Credentials that were accepted before are about to be replaced: the kubelet takes up to a minute.
-  const bool token_due = error.status == 401 && m_worked && ++call.unauthorized <= patience;
+  const bool token_due = error.status == 401 && m_worked && ++call.unauthorized <= most_rejections;
   const bool late = call.late && (call.silence_counts || error.status != 0);
   if (token_due) call.refused = false;  // the next 401 makes it read the token again
   const bool odd = (call.surely_there && (error.status == 403 || error.status == 404)) || (call.doubts_refusals && is_odd(error, call.names));

@@ -45,6 +45,9 @@ struct Retry {
   bool doubts_refusals = false;     // a 403, and what is not about the object (a gateway's page, its 302, 400 or 404), are retried for some seconds
 };
 
+// After a connection of this duration a watch, or a log that is followed, starts its back-off again.
+inline constexpr Duration steady_after{30'000};
+
 // What the object to delete must be. By the time a DELETE arrives, the name may belong to another object: none is sent without a uid.
 struct Preconditions {
   std::string uid;

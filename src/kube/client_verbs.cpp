@@ -33,11 +33,6 @@ std::string describe_new(const Path& path, const Json& object) {
   return "create " + path.describe() + (name != nullptr && name->is_string() ? "/" + name->get<std::string>() : "");
 }
 
-std::string text_of(const Json& object, std::string_view key) {
-  const auto* value = object.is_object() ? find(object, key) : nullptr;
-  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
-}
-
 // The items in the list of a built-in kind lack apiVersion and kind.
 void name_kind(Json& item, const std::string& version, const std::string& list_kind) {
   constexpr std::string_view suffix = "List";

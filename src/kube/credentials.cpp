@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdlib>
 #include <functional>
 #include <utility>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "data/digest.h"
+#include "http/process_environment.h"
 #include "kube/exec_plugin.h"
 #include "kube/kubeconfig.h"
 #include "kube/token_source.h"
@@ -144,11 +144,6 @@ Result<Credentials> credentials_of(const Kubeconfig& config, const std::string& 
   return credentials;
 }
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 // "" if it does not exist.
 Result<std::string> optional_file(const std::filesystem::path& path) {
   auto content = read_file(path, file_limit);
@@ -196,8 +191,8 @@ Result<Credentials> read_again(const std::string& path, const std::string& conte
 }  // namespace
 
 Result<std::optional<Credentials>> in_cluster(const std::filesystem::path& folder) {
-  const auto host = environment("KUBERNETES_SERVICE_HOST");
-  const auto port = environment("KUBERNETES_SERVICE_PORT");
+  const auto host = http::process_environment()("KUBERNETES_SERVICE_HOST").value_or("");
+  const auto port = http::process_environment()("KUBERNETES_SERVICE_PORT").value_or("");
   if (host.empty() || port.empty()) return std::optional<Credentials>();
   Credentials credentials;
   const bool brackets = host.find(':') != std::string::npos;

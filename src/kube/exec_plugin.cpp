@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration early{10'000};  // before it expires
 constexpr Duration limit_in_a_hurry{10'000};
-constexpr Duration holds{5'000};  // callers within it get the same result: a failure, and credentials that have expired by our clock
+constexpr Duration result_lifetime{5'000};  // callers within it get the same result: a failure, and credentials that have expired by our clock
 
 class ExecToken : public SlowTokenSource {
  public:
@@ -63,7 +63,7 @@ class ExecToken : public SlowTokenSource {
   [[nodiscard]] bool usable(Time now) const {
     return m_credential && !m_refused && (lately(m_taken, now) || !m_credential->expires || now < *m_credential->expires);
   }
-  static bool lately(Time since, Time now) { return now >= since && now - since < holds; }
+  static bool lately(Time since, Time now) { return now >= since && now - since < result_lifetime; }
 
   void ended(Result<std::string> printed, Time now) {
     m_run.reset();

@@ -3,25 +3,20 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <utility>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "data/yaml.h"
+#include "http/process_environment.h"
 
 namespace trainstep::kube {
 namespace {
 
 using Entries = std::map<std::string, KubeEntry>;
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 std::string shown(const std::filesystem::path& path) {
-  const auto home = environment("HOME");
+  const auto home = http::process_environment()("HOME").value_or("");
   const auto text = path.string();
   return !home.empty() && text.starts_with(home + '/') ? '~' + text.substr(home.size()) : text;
 }
@@ -96,8 +91,8 @@ Result<Kubeconfig> find_kubeconfig(const std::string& path) {
     if (!config) return input_error(std::move(config.error().message));
     return config;
   }
-  const auto list = environment("KUBECONFIG");
-  const auto usual = environment("HOME") + "/.kube/config";
+  const auto list = http::process_environment()("KUBECONFIG").value_or("");
+  const auto usual = http::process_environment()("HOME").value_or("") + "/.kube/config";
   Kubeconfig all;
   for (const auto file : split(list.empty() ? std::string_view(usual) : std::string_view(list), ':')) {
     if (file.empty()) continue;

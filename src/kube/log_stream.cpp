@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "base/text.h"
 #include "kube/log_stream_state.h"
 
 namespace trainstep::kube {
@@ -12,14 +13,13 @@ namespace {
 
 constexpr Duration follow_silence{3'600'000};  // a program may print nothing for long; the transport's keep-alive detects dead connections earlier
 constexpr Duration read_silence{60'000};
-constexpr Duration steady_after{30'000};  // after a connection of this duration the back-off restarts
 constexpr Duration longest_wait_for_start{5'000};
 constexpr Duration last_words{5'000};      // for data in transit from a deleted pod, on an open connection
-constexpr int patience = 8;                // consecutive refusals after a log was served: starting API servers answer like that
-constexpr int first_patience = 6;          // … before any log was served: some seconds
+constexpr int most_refusals = 8;           // consecutive refusals after a log was served: starting API servers answer like that
+constexpr int most_first_refusals = 6;     // … before any log was served: some seconds
 constexpr int absences_believed = 3;       // 404s for a pod that is not known to be gone: an API server may lag behind the others …
 constexpr Duration absence_lasts{5'000};   // … and for at least this long
-constexpr int final_patience = 10;         // consecutive responses that are no log, after the end
+constexpr int most_final_refusals = 10;    // consecutive responses that are no log, after the end
 constexpr int few_tries = 6;               // … if the log was unreadable for long before
 constexpr Duration refusals_end{120'000};  // … and this long
 constexpr Duration refusal_is_told{5'000};
@@ -30,8 +30,6 @@ bool is_page(const http::Response& head) {
   return type.starts_with("text/html") || type.starts_with("application/json") || type.starts_with("application/xml");
 }
 
-bool holds(const ApiError& error, std::string_view part) { return error.error.message.find(part) != std::string::npos; }
-
 enum class Refusal { wait, again, gone, hopeless };
 
 Refusal judge(const ApiError& error) {
@@ -41,7 +39,8 @@ Refusal judge(const ApiError& error) {
     // Otherwise the kubelet does not know the container (yet).
     return kind != nullptr && *kind == "pods" ? Refusal::gone : Refusal::wait;
   }
-  if (error.status == 400 && (holds(error, " waiting to start") || holds(error, " is terminated"))) return Refusal::wait;
+  if (error.status == 400 && (contains(error.error.message, " waiting to start") || contains(error.error.message, " is terminated")))
+    return Refusal::wait;
   return Refusal::hopeless;
 }
 
@@ -133,13 +132,13 @@ void LogStream::State::refused(const ApiError& error) {
   absences = refusal == Refusal::gone ? absences + 1 : 0;
   if (absences == 1) absent.set(absence_lasts);
   if (refusal == Refusal::gone && (abandoned || (absences >= absences_believed && absent.passed()))) return give_up("the pod is gone");
-  const int believed = opened || says_nothing(error) ? patience : previous ? 1 : first_patience;
+  const int believed = opened || says_nothing(error) ? most_refusals : previous ? 1 : most_first_refusals;
   if (refusal == Refusal::hopeless && refusals >= believed) return give_up(error.error.message);
   // Not after the first responses that follow a long silence: a token may have expired meanwhile.
   const bool soon = unreadable || hopeless.passed() || error.status == 400;
   // A server that requests a delay is retried, and a gateway's response says nothing about the log.
   const bool later = (error.status == 429 || !error.is_status) && !hopeless.passed();
-  if (reading_rest && !later && refusals >= (soon ? few_tries : final_patience)) return give_up(error.error.message);
+  if (reading_rest && !later && refusals >= (soon ? few_tries : most_final_refusals)) return give_up(error.error.message);
   again(Duration(0), refusal == Refusal::wait ? longest_wait_for_start : Duration::max(), error.retry_after);
 }
 

@@ -10,15 +10,14 @@
 namespace trainstep::kube {
 namespace {
 
-constexpr Duration steady_after{30'000};  // after a connection of this duration the back-off restarts
-constexpr Duration very_short{1'000};     // as in client-go: such a connection without an event counts as failed
-constexpr int quiet_limit = 2;            // consecutive connections without an event, before listing again
-constexpr int patience = 20;              // consecutive refusals: some five minutes
-constexpr int first_patience = 7;         // refusals before the first watch: for example a gateway's 404
-constexpr int vain_limit = 2;             // failures at one version, before the position counts as lost
-constexpr int most_stale = 6;             // consecutive lists older than what was seen: half a minute
+constexpr Duration very_short{1'000};         // as in client-go: such a connection without an event counts as failed
+constexpr int quiet_limit = 2;                // consecutive connections without an event, before listing again
+constexpr int most_watch_refusals = 20;       // consecutive refusals: some five minutes
+constexpr int most_first_watch_refusals = 7;  // refusals before the first watch: for example a gateway's 404
+constexpr int vain_limit = 2;                 // failures at one version, before the position counts as lost
+constexpr int most_stale = 6;                 // consecutive lists older than what was seen: half a minute
 // API servers send a bookmark about every minute (apiserver/pkg/storage/cacher); one that has sent some and is then silent for this long is dead.
-constexpr Duration bookmark_patience{300'000};
+constexpr Duration bookmark_timeout{300'000};
 // … and from one that sends nothing at all, data may never arrive here. Events, which have no watch cache, have no bookmarks.
 constexpr Duration unheard_limit{600'000};
 constexpr auto accept = "application/json";
@@ -153,7 +152,7 @@ void Watch::State::head(const http::Response& response) {
 void Watch::State::listen() {
   silence_timer.cancel();
   if (bookmarked)
-    silence_timer = client.loop().timer(bookmark_patience, here(&State::silent));
+    silence_timer = client.loop().timer(bookmark_timeout, here(&State::silent));
   else if (!spoken && options.path.plural != "events")
     silence_timer = client.loop().timer(unheard_limit, here(&State::unheard));
 }
@@ -252,8 +251,8 @@ void Watch::State::in_trouble(const ApiError& error) {
   if (error.status != 0) ++(error.status == 401 ? unauthorized : refusals);
   // After the first 401 the token is read again. A successful list shows that the credentials were accepted.
   const bool accepted = opened || options.followed || (synced && error.status == 401);
-  const bool may_pass = error.status == 401 ? unauthorized == 1 : refusals < first_patience && (error.status != 403 || options.needed);
-  if (accepted ? std::max(refusals, unauthorized) < patience : may_pass) return again(error);
+  const bool may_pass = error.status == 401 ? unauthorized == 1 : refusals < most_first_watch_refusals && (error.status != 403 || options.needed);
+  if (accepted ? std::max(refusals, unauthorized) < most_watch_refusals : may_pass) return again(error);
   close();
   if (sink.failed) sink.failed(error);
 }

@@ -11,7 +11,7 @@
 namespace trainstep::local {
 namespace {
 
-constexpr auto mark = "TRAINSTEP_MEMBER=setup";
+constexpr auto setup_mark = "TRAINSTEP_MEMBER=setup";
 
 // "a, b" from one word per line.
 std::string listed(std::string_view lines) {
@@ -40,7 +40,7 @@ void Setup::begin(bool needs_mpi) {
 void Setup::run(std::vector<std::string> argv, bool show, Next next) {
   m_output.clear();
   auto task = process::Task::start(
-      m_loop, m_reaper, {std::move(argv), m_surroundings.environment, m_surroundings.folder}, mark,
+      m_loop, m_reaper, {std::move(argv), m_surroundings.environment, m_surroundings.folder}, setup_mark,
       [this, show](std::string_view lines) {
         m_output += lines;
         if (show) m_lines(lines);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Duration stalled_after{2'000};
 constexpr Duration look_every{100};
-constexpr Patience hurried{Duration(500), Duration(10'000)};
+constexpr ReaderTimeout hurried{Duration(500), Duration(10'000)};
 constexpr std::size_t low = Writer::full / 2;
 
 }  // namespace
@@ -55,17 +55,17 @@ void BackPressure::change(Pressure pressure) {
 
 void BackPressure::look_for_progress() {
   m_silent = std::exchange(m_taken, m_writer.taken()) == m_writer.taken() ? m_silent + look_every : Duration{};
-  if (m_patience.in_all) *m_patience.in_all -= look_every;
-  if (m_done && (m_silent >= m_patience.silent || (m_patience.in_all && m_patience.in_all->count() <= 0))) return give_up();
+  if (m_timeout.in_all) *m_timeout.in_all -= look_every;
+  if (m_done && (m_silent >= m_timeout.silent || (m_timeout.in_all && m_timeout.in_all->count() <= 0))) return give_up();
   m_timer = m_loop.timer(look_every, [this] { look_for_progress(); });
   if (!m_done) change(m_silent >= stalled_after ? Pressure::stalled : Pressure::full);
 }
 
-void BackPressure::finish(Patience patience, std::function<void()> done_call) {
+void BackPressure::finish(ReaderTimeout timeout, std::function<void()> done_call) {
   m_writer.commit();
   rest();
   m_done = std::move(done_call);
-  m_patience = patience;
+  m_timeout = timeout;
   m_silent = {};
   m_taken = m_writer.taken();
   m_loop.on_readable(m_writer.bell(), [this] { look(); });
@@ -74,8 +74,8 @@ void BackPressure::finish(Patience patience, std::function<void()> done_call) {
 }
 
 void BackPressure::hurry() {
-  m_patience.silent = std::min(m_patience.silent, hurried.silent);
-  m_patience.in_all = std::min(m_patience.in_all.value_or(*hurried.in_all), *hurried.in_all);
+  m_timeout.silent = std::min(m_timeout.silent, hurried.silent);
+  m_timeout.in_all = std::min(m_timeout.in_all.value_or(*hurried.in_all), *hurried.in_all);
 }
 
 void BackPressure::give_up() {

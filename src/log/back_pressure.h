@@ -14,7 +14,7 @@
 namespace trainstep::log {
 
 // How long the end of the log waits for its reader.
-struct Patience {
+struct ReaderTimeout {
   Duration silent{};                 // limit for the time in which nothing is read
   std::optional<Duration> in_all{};  // overall limit, however slowly it is read
 };
@@ -28,7 +28,7 @@ class BackPressure {
   ~BackPressure();
 
   // `done` is called from the loop when everything was written, or the limits are exceeded: the rest is lost, which is reported on stderr.
-  void finish(Patience patience, std::function<void()> done);
+  void finish(ReaderTimeout timeout, std::function<void()> done);
   // Shortens the wait: gives up almost at once if nothing is read, soon in any case.
   void hurry();
 
@@ -47,7 +47,7 @@ class BackPressure {
   std::function<void(Pressure)> m_changed;
   Pressure m_pressure = Pressure::none;
   std::function<void()> m_done;
-  Patience m_patience{};
+  ReaderTimeout m_timeout{};
   Duration m_silent{};  // time in which nothing was read
   std::uint64_t m_taken = 0;
   Timer m_timer;

@@ -33,8 +33,8 @@ constexpr std::size_t piece_of_pipe = std::size_t{32} << 10U;
 constexpr std::size_t piece_for_slow = PIPE_BUF;
 constexpr int quick_turns = 16;  // after this many consecutive successful polls a reader no longer counts as slow
 constexpr std::size_t small = std::size_t{64} << 10U;
-constexpr Duration rest_after{1'000};     // then buffers are freed
-constexpr Duration last_patience{2'000};  // of the destructor
+constexpr Duration rest_after{1'000};    // then buffers are freed
+constexpr Duration last_timeout{2'000};  // of the destructor
 constexpr auto never = ~std::size_t{0};
 
 bool is_file(int fd) {
@@ -160,7 +160,7 @@ Writer::Writer(int fd) : m_fd(fd), m_shared(std::make_shared<Shared>(fd)) {
 }
 
 Writer::~Writer() {
-  const bool written = finish(m_given_up ? Duration(0) : last_patience);
+  const bool written = finish(m_given_up ? Duration(0) : last_timeout);
   {
     const std::lock_guard lock(m_shared->mutex);
     m_shared->closed = true;
@@ -214,11 +214,11 @@ void Writer::silence_bell() {
   (void)!::read(bell(), &rung, sizeof rung);
 }
 
-bool Writer::finish(Duration patience) {
+bool Writer::finish(Duration timeout) {
   commit();
   std::unique_lock lock(m_shared->mutex);
   for (auto before = taken(); waiting() > 0; before = taken())
-    if (!m_shared->progress.wait_for(lock, patience, [this] { return waiting() == 0; }) && taken() == before) return false;
+    if (!m_shared->progress.wait_for(lock, timeout, [this] { return waiting() == 0; }) && taken() == before) return false;
   return true;
 }
 

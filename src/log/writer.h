@@ -45,8 +45,8 @@ class Writer {
 
   // Abandons the unread bytes and reports their number on stderr.
   void give_up();
-  // Waits until everything was written; false: nothing was read for `patience`.
-  bool finish(Duration patience);
+  // Waits until everything was written; false: nothing was read for `timeout`.
+  bool finish(Duration timeout);
 
  private:
   struct Shared;

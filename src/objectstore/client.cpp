@@ -29,7 +29,7 @@ std::unique_ptr<Client::Call> Client::prepared(const std::string& verb, const st
   request.method = method;
   call->at = address;
   call->query = std::move(query);
-  call->patience = m_limits.patience;
+  call->timeout = m_limits.timeout;
   request.headers = {{"User-Agent", "trainstep/" TRAINSTEP_VERSION}};
   request.endpoint = m_store.trust;
   request.silence = m_limits.silence;
@@ -48,14 +48,14 @@ std::unique_ptr<Client::Call> Client::prepared_for_bucket(const std::string& ver
 PendingCall Client::begin(std::unique_ptr<Call> begun) {
   const auto id = m_next++;
   auto& call = *m_calls.emplace(id, std::move(begun)).first->second;
-  if (!call.body && !call.take) call.request.limit = call.patience;  // a response that trickles in would never trigger `silence`
+  if (!call.body && !call.take) call.request.limit = call.timeout;  // a response that trickles in would never trigger `silence`
   call.pause = m_loop.timer(Duration(0), [this, id] { send(id); });
-  call.limit = m_loop.timer(m_hurry ? std::min(call.patience, m_limits.hurry) : call.patience, [this, id] { lose_patience(id); });
+  call.limit = m_loop.timer(m_hurry ? std::min(call.timeout, m_limits.hurry) : call.timeout, [this, id] { time_out(id); });
   return {*this, id};
 }
 
 // At the deadline: a retry delay that the store requested, possibly an hour, is not waited for; after hurry(), our own is not either.
-void Client::lose_patience(CallId id) {
+void Client::time_out(CallId id) {
   auto& call = *m_calls.at(id);
   call.late = true;
   if (!call.pause || !call.last || !(m_hurry || call.last->retry_after)) return;
@@ -64,7 +64,7 @@ void Client::lose_patience(CallId id) {
 
 void Client::hurry() {
   m_hurry = true;
-  for (const auto& [id, call] : m_calls) call->limit = m_loop.timer(m_limits.hurry, [this, id = id] { lose_patience(id); });
+  for (const auto& [id, call] : m_calls) call->limit = m_loop.timer(m_limits.hurry, [this, id = id] { time_out(id); });
 }
 
 // Intervals between messages; the last one repeats. One call reports for all.

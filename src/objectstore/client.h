@@ -41,10 +41,10 @@ using Body = std::function<Result<std::string>()>;
 using Take = std::function<Result<void>(std::int64_t offset, std::string_view bytes)>;
 
 struct Limits {
-  Duration patience{300'000};     // how long a call is retried after transient failures
+  Duration timeout{300'000};      // how long a call is retried after transient failures
   Duration housekeeping{60'000};  // the same for listing leftovers of others, which no result depends on
   Duration hurry{5'000};          // the same for all calls after hurry()
-  Duration silence{60'000};  // for one attempt: no byte transferred for this long. Collected bodies must also be complete within the call's patience
+  Duration silence{60'000};  // for one attempt: no byte transferred for this long. Collected bodies must also be complete within the call's timeout
   std::size_t largest_body = std::size_t{64} << 20U;
 };
 
@@ -118,7 +118,7 @@ class Client {
   http::Transport::Handler handler(CallId id, Call& call);
   void answered(CallId id, Result<http::Response> response);
   void failed(CallId id, StoreError error);
-  void lose_patience(CallId id);
+  void time_out(CallId id);
   void tell_waiting(CallId id);
   void finish(CallId id, std::optional<StoreError> error);
 

@@ -35,7 +35,7 @@ struct Client::Call {
   std::string sent_md5{};                                          // in this attempt: of the body sent
   std::optional<StoreError> other_content(const http::Response& response);
 
-  Duration patience{};
+  Duration timeout{};
   bool late = false;  // no further attempt
   Timer limit;
   std::optional<StoreError> last{};  // the reason for the current retry

@@ -71,7 +71,7 @@ PendingCall Client::get(const Address& from, std::optional<Range> range, const s
     if (*answer == 0) text->clear();
     done(std::move(*text));
   });
-  asked->request.limit = m_limits.patience;
+  asked->request.limit = m_limits.timeout;
   return begin(std::move(asked));
 }
 
@@ -143,8 +143,8 @@ PendingCall Client::list_uploads(const Address& of, const MultipartUpload& from,
   if (!from.upload.empty()) query.emplace_back("upload-id-marker", from.upload);
   auto asked = prepared_for_bucket("list the uploads of", of.bucket, of.key, std::move(query));
   asked->keyless = of.key.empty();
-  asked->patience = std::min(m_limits.patience, m_limits.housekeeping);
-  asked->request.silence = std::min(m_limits.silence, m_limits.housekeeping / 3);  // one lost response must not use up the whole patience
+  asked->timeout = std::min(m_limits.timeout, m_limits.housekeeping);
+  asked->request.silence = std::min(m_limits.silence, m_limits.housekeeping / 3);  // one lost response must not use up the whole timeout
   auto read = [what = asked->what](http::Response& response) { return or_garbled(what, read_uploads(response.body)); };
   return call<UploadPage>(std::move(asked), std::move(read), std::move(done));
 }
@@ -180,7 +180,7 @@ PendingCall Client::complete_upload(const Address& to, const std::string& upload
   auto asked = prepared("complete", "POST", to, {{"uploadId", upload}});
   asked->body = text_body(completion(etags));
   asked->request.headers.push_back({"Content-Type", "application/xml"});
-  asked->request.silence = m_limits.patience;  // some stores send nothing while they assemble the parts
+  asked->request.silence = m_limits.timeout;  // some stores send nothing while they assemble the parts
   auto read = [what = asked->what, key = to.key](http::Response& response) {
     return read_completed(what, response.body).map([&](std::string etag) { return Object{key, 0, std::move(etag)}; });
   };

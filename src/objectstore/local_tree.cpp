@@ -105,17 +105,13 @@ class Walk {
   bool keep(const fs::path& at, const std::string& path) {
     std::error_code failed;
     const auto target = fs::canonical(at, failed);
-    if (failed || !holds(m_canonical, target)) return false;
+    if (failed || !lies_in(target, m_canonical)) return false;
     const auto own = fs::path(path).parent_path();
     auto said = fs::read_symlink(at, failed);
     if (failed) return false;
     if (said.is_absolute() || leads_out(own / said)) said = target.lexically_relative(m_canonical / own);
     m_tree.links[path] = said.string();
     return true;
-  }
-
-  static bool holds(const fs::path& folder, const fs::path& path) {
-    return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
   }
 
   Result<void> linked_folder(const fs::path& at, const std::string& path, const struct stat& status) {
@@ -125,7 +121,7 @@ class Walk {
     if (failed) return is_gone(failed) ? leave_out(path, "a link that is broken") : file_error("read", at, failed.value());
     if (std::ranges::find(m_way, std::pair(status.st_dev, status.st_ino)) != m_way.end() || m_links == most_links)
       return leave_out(path, "a link that loops");
-    if (!holds(m_canonical, target)) return leave_out(path, "a link to a folder elsewhere");
+    if (!lies_in(target, m_canonical)) return leave_out(path, "a link to a folder elsewhere");
     ++m_links;
     auto done = folder(at, path, status);
     --m_links;

@@ -17,7 +17,6 @@ constexpr std::size_t longest_label = 63;
 constexpr std::size_t longest_object_name = 253;
 
 bool is_small(char c) { return c >= 'a' && c <= 'z'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_alphanumeric(char c) { return is_small(c) || is_digit(c) || (c >= 'A' && c <= 'Z'); }
 
 // The nearest DNS-1035 label: "My Model_2" → "my-model-2".

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int killed_exit_code = 3;  // "system": result/verdict.h
 constexpr Duration kill_limit{5'000};
-constexpr Duration last_patience{1'000};  // with a slow reader of stderr
+constexpr Duration last_timeout{1'000};  // with a slow reader of stderr
 
 // The signals that the guard receives: all that are not ignored. SIGQUIT, SIGALRM and the like end the program, after which the guard must clean up;
 // they must not kill the guard itself.
@@ -76,7 +76,7 @@ void stand_apart() {
 
 void complain(const std::string& sentence) {
   ::signal(SIGPIPE, SIG_IGN);
-  write_within(STDERR_FILENO, sentence + "\n", last_patience);
+  write_within(STDERR_FILENO, sentence + "\n", last_timeout);
 }
 
 int guard(pid_t program, const sigset_t& signals, const std::vector<pid_t>& strangers, const std::function<void()>& tidy_up) {

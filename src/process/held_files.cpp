@@ -74,9 +74,7 @@ std::vector<std::string> files_held_for_writing(const std::vector<Process>& proc
 std::string first_below(const std::vector<std::string>& files, const fs::path& place) {
   std::error_code code;
   const auto folder = fs::weakly_canonical(place, code);
-  const auto below = [&](const fs::path& file) {
-    return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
-  };
+  const auto below = [&](const fs::path& file) { return lies_in(file, folder); };
   const auto found = code ? files.end() : std::ranges::find_if(files, below);
   return found == files.end() ? "" : *found;
 }

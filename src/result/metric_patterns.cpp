@@ -26,7 +26,7 @@ constexpr std::size_t longest_word = 100;
 re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
 std::string_view view(const re2::StringPiece& text) { return {text.data(), text.size()}; }
 
-RE2::Options settings() {
+RE2::Options regex_options() {
   RE2::Options options;
   options.set_log_errors(false);
   options.set_max_mem(most_memory);
@@ -72,7 +72,7 @@ std::optional<Number> read_number(std::string_view text) {
 }
 
 // Reads the epoch and the step that the line names, as they are read next to a metric in words.
-void read_place(std::string_view text, MetricLine& line) {
+void read_position(std::string_view text, MetricLine& line) {
   MetricLine words;
   words.metrics.emplace_back();
   read_worded(text, words);
@@ -84,7 +84,7 @@ void read_place(std::string_view text, MetricLine& line) {
 }  // namespace
 
 struct MetricPatterns::Pattern {
-  explicit Pattern(const MetricDefinition& definition) : name(definition.name), regex(piece(definition.regex), settings()) {}
+  explicit Pattern(const MetricDefinition& definition) : name(definition.name), regex(piece(definition.regex), regex_options()) {}
   std::optional<Number> find_last(std::string_view text);
   bool match(std::string_view text, std::size_t from);
   std::size_t last_from(std::string_view text, std::size_t from);
@@ -140,7 +140,7 @@ Result<void> check_metric_name(std::string_view name) {
 
 Result<void> check_regex(std::string_view text) {
   if (text.size() > longest_regex) return input_error(fmt::format("the pattern has {} bytes, the limit is {}", text.size(), longest_regex));
-  const RE2 regex(piece(text), settings());
+  const RE2 regex(piece(text), regex_options());
   if (!regex.ok()) return refusal(regex);
   if (regex.NumberOfCapturingGroups() == 0) return input_error("the pattern has no group; put the value in parentheses: loss is ([0-9.]+)");
   return {};
@@ -179,7 +179,7 @@ void MetricPatterns::read(std::string_view raw, MetricLine& line) {
   std::vector<std::optional<Number>> numbers;
   numbers.reserve(m_patterns.size());
   for (const auto& pattern : m_patterns) numbers.push_back(pattern ? pattern->find_last(text) : std::nullopt);
-  if (std::ranges::any_of(numbers, [](const auto& number) { return number.has_value(); })) read_place(text, line);
+  if (std::ranges::any_of(numbers, [](const auto& number) { return number.has_value(); })) read_position(text, line);
   for (const auto& pattern : m_patterns)
     if (pattern) drop_value(line, pattern->name);
   for (std::size_t i = 0; i < numbers.size(); ++i)

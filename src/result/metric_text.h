@@ -9,13 +9,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace trainstep::result {
 
 inline constexpr std::size_t longest_name = 100;
 
-inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
-inline bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-inline bool is_letter(char c) { return is_upper(c) || (c >= 'a' && c <= 'z'); }
 inline bool belongs_to_name(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '.' || c == '-' || c == '/'; }
 inline char lower_letter(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 

@@ -18,7 +18,7 @@ namespace {
 
 bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '-'; }
 
-constexpr std::array<std::string_view, 3> words{"NaN", "Infinity", "-Infinity"};
+constexpr std::array<std::string_view, 3> not_finite{"NaN", "Infinity", "-Infinity"};
 
 // Quotes NaN, Infinity and -Infinity, which json.dumps writes but JSON does not allow.
 std::string with_quoted_words(std::string_view text) {
@@ -30,7 +30,7 @@ std::string with_quoted_words(std::string_view text) {
     if (in_string && c == '\\' && at + 1 < text.size()) result += text[at++];
     const bool starts_word = !in_string && is_word(c) && (at == 0 || !is_word(text[at - 1]));
     std::string_view found;
-    for (const auto word : words)
+    for (const auto word : not_finite)
       if (starts_word && text.substr(at).starts_with(word)) found = word;
     if (found.empty()) {
       result += text[at];
@@ -115,7 +115,7 @@ Json members_besides_metrics(std::string_view text) {
   if (!json || !json->is_object() || shape_of(*json) != Shape::plain) return members;
   for (const auto& [name, value] : json->items())
     if (const auto* written = value.get_ptr<const std::string*>();
-        written != nullptr ? !std::ranges::count(words, *written) : !value.is_null() && !value.is_number())
+        written != nullptr ? !std::ranges::count(not_finite, *written) : !value.is_null() && !value.is_number())
       members[name] = value;
   return members;
 }

@@ -11,10 +11,10 @@
 namespace trainstep::result {
 namespace {
 
-constexpr std::size_t most_curves = 2000;
+constexpr std::size_t most_tags = 2000;
 constexpr std::size_t most_with_points = 200;
-constexpr std::size_t most_points = 2000;
-constexpr std::size_t longest_name = 200;  // of run and tag together; longer ones are ignored
+constexpr std::size_t most_steps = 2000;
+constexpr std::size_t longest_tag = 200;  // of run and tag together; longer ones are ignored
 
 // Accepts any double; an invalid time becomes 1970.
 Time time_of(double seconds) {
@@ -54,7 +54,7 @@ void TensorboardCurves::Curve::add(const MetricPoint& point) {
   if (after > 0) points.pop_back();
   points.push_back(point);
   if (++after >= stride) after = 0;
-  if (points.size() <= most_points || after > 0) return;
+  if (points.size() <= most_steps || after > 0) return;
   for (std::size_t i = 1; 2 * i < points.size(); ++i) points[i] = points[2 * i];
   points.resize((points.size() + 1) / 2);
   stride *= 2;
@@ -64,9 +64,9 @@ void TensorboardCurves::Curve::add(const MetricPoint& point) {
 TensorboardCurves::Curve* TensorboardCurves::curve_of(const Key& key, const TensorboardEvent::Value& value) {
   if (const auto known = m_index.find(key); known != m_index.end()) return &m_curves[known->second].second;
   if (value.tensor && value.plugin != "scalars") return nullptr;
-  if (key.first.size() + key.second.size() > longest_name) return nullptr;
-  m_full = m_full || m_curves.size() >= most_curves;
-  if (m_curves.size() >= most_curves) return nullptr;
+  if (key.first.size() + key.second.size() > longest_tag) return nullptr;
+  m_full = m_full || m_curves.size() >= most_tags;
+  if (m_curves.size() >= most_tags) return nullptr;
   m_index.emplace(key, m_curves.size());
   auto& curve = m_curves.emplace_back(key, Curve()).second;
   curve.last_only = m_curves.size() > most_with_points;

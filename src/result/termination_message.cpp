@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view more = " …";
 
-bool is_blank(char c) { return c == '\n' || c == '\r' || c == '\t'; }
+bool breaks_line(char c) { return c == '\n' || c == '\r' || c == '\t'; }
 
 }  // namespace
 
@@ -26,7 +26,7 @@ std::string beginning_of(std::string text, std::size_t limit) {
 
 std::string termination_message(std::string_view text) {
   std::string line(text);
-  std::ranges::replace_if(line, is_blank, ' ');
+  std::ranges::replace_if(line, breaks_line, ' ');
   line = printable(line);
   return line.size() <= longest_termination_message ? line : beginning_of(std::move(line), longest_termination_message - more.size());
 }

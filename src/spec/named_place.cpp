@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::array<std::string_view, 10> with_host{"s3", "s3a", "s3n", "gs", "minio", "hf", "http", "https", "oci", "ftp"};
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_of_scheme(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.'; }
 
 struct Parts {

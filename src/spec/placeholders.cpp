@@ -149,4 +149,12 @@ Result<Argument> read_v2_text(const std::string& text, const std::string& where)
 
 bool has_v2_key(const std::string& text) { return text.find("{{$") != std::string::npos; }
 
+bool holds_v2_key(const Json& json) {
+  if (json.is_string()) return has_v2_key(json.get_ref<const std::string&>());
+  if (!json.is_structured()) return false;
+  for (const auto& item : json)
+    if (holds_v2_key(item)) return true;
+  return false;
+}
+
 }  // namespace trainstep::spec

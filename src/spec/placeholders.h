@@ -17,5 +17,7 @@ Result<Argument> read_v2_text(const std::string& text, const std::string& where)
 
 // Whether the text contains {{$…}}: a value known only to a KFP backend.
 bool has_v2_key(const std::string& text);
+// The same for any string in it.
+bool holds_v2_key(const Json& json);
 
 }  // namespace trainstep::spec

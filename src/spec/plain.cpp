@@ -13,12 +13,10 @@
 namespace trainstep::spec {
 namespace {
 
-const std::string place = "train_specification";
-
 Result<void> read_environment(const Json& environment, Program& program) {
   if (environment.is_array()) {
     for (std::size_t i = 0; i < environment.size(); ++i) {
-      const auto where = fmt::format("{}.env[{}]", place, i);
+      const auto where = fmt::format("{}.env[{}]", specification, i);
       Fields fields(environment[i], where);
       auto name = fields.text("name").value_or("");
       auto value = fields.variable("value").value_or("");
@@ -28,7 +26,7 @@ Result<void> read_environment(const Json& environment, Program& program) {
     }
     return {};
   }
-  Fields fields(environment, place + ".env");
+  Fields fields(environment, specification + ".env");
   if (environment.is_object()) {
     for (const auto& [name, value] : environment.items())
       if (auto text = fields.variable(name)) program.environment.emplace_back(name, std::move(*text));
@@ -41,18 +39,19 @@ Result<void> read_environment(const Json& environment, Program& program) {
 Result<Program> read_plain(const Json& document) {
   Program program;
   program.dialect = Dialect::plain;
-  Fields fields(document, place);
+  Fields fields(document, specification);
   program.name = fields.text("name").value_or("");
   program.image = fields.text("image").value_or("");
   const auto command = fields.any("command"), args = fields.any("args"), environment = fields.any("env");
   const auto inputs = fields.any("inputs"), outputs = fields.any("outputs");
   TRY(fields.done());
-  ASSIGN(program.command, read_v1_arguments(command.value_or(nullptr), place + ".command", Texts::v2_keys));
-  ASSIGN(program.args, read_v1_arguments(args.value_or(nullptr), place + ".args", Texts::v2_keys));
+  ASSIGN(program.command, read_v1_arguments(command.value_or(nullptr), specification + ".command", Texts::v2_keys));
+  ASSIGN(program.args, read_v1_arguments(args.value_or(nullptr), specification + ".args", Texts::v2_keys));
   if (program.command.empty())
-    return input_error(place + ".command: is missing; the image's entry point is not known here; write it out, like [\"python3\", \"train.py\"]");
+    return input_error(specification +
+                       ".command: is missing; the image's entry point is not known here; write it out, like [\"python3\", \"train.py\"]");
   TRY(read_environment(environment.value_or(nullptr), program));
-  TRY(read_v1_interface(program, inputs.value_or(nullptr), outputs.value_or(nullptr), true, place));
+  TRY(read_v1_interface(program, inputs.value_or(nullptr), outputs.value_or(nullptr), true, specification));
   return program;
 }
 

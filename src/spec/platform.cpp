@@ -26,19 +26,11 @@ Error unknown_here(const std::string& place, std::string_view remedy) {
   return input_error(fmt::format("{}: depends on a pipeline parameter or another task and is not known here; use {}", place, remedy));
 }
 
-bool holds_key(const Json& json) {
-  if (json.is_string()) return has_v2_key(json.get_ref<const std::string&>());
-  for (const auto& item : json)
-    if (item.is_structured() || item.is_string())
-      if (holds_key(item)) return true;
-  return false;
-}
-
 // An InputParameterSpec: only {runtimeValue: {constant}} has a known value.
 Result<Json> constant_of(const Json& specification, const std::string& place, std::string_view remedy) {
   const auto* runtime = specification.is_object() ? find(specification, "runtimeValue") : nullptr;
   const auto* constant = runtime != nullptr && runtime->is_object() ? find(*runtime, "constant") : nullptr;
-  if (constant == nullptr || (constant->is_string() && holds_key(*constant))) return unknown_here(place, remedy);
+  if (constant == nullptr || (constant->is_string() && holds_v2_key(*constant))) return unknown_here(place, remedy);
   return *constant;
 }
 
@@ -47,7 +39,7 @@ Result<std::string> text(const Item& item, std::string_view key) {
   const auto* value = find(item.json, key);
   if (value == nullptr) return input_error(place + ": is missing");
   if (!value->is_string()) return input_error(place + ": expected a string");
-  if (holds_key(*value)) return unknown_here(place, item.remedy);
+  if (holds_v2_key(*value)) return unknown_here(place, item.remedy);
   return value->get<std::string>();
 }
 
@@ -171,7 +163,7 @@ Json with_numbers(const Json& object, std::initializer_list<std::string_view> ke
 Result<void> toleration(const Item& item, Json& options) {
   const auto* specification = find(item.json, "tolerationJson");
   if (specification == nullptr) {
-    if (holds_key(item.json)) return unknown_here(item.place, item.remedy);
+    if (holds_v2_key(item.json)) return unknown_here(item.place, item.remedy);
     options["tolerations"].push_back(with_numbers(item.json, {"tolerationSeconds"}));
     return {};
   }
@@ -186,7 +178,7 @@ Result<void> node_affinity(const Item& item, Json& options) {
     ASSIGN(affinity, constant_of(*specification, item.place + ".nodeAffinityJson", item.remedy));
     return {};
   }
-  if (holds_key(item.json)) return unknown_here(item.place, item.remedy);
+  if (holds_v2_key(item.json)) return unknown_here(item.place, item.remedy);
   Json term = Json::object();
   for (const auto* key : {"matchExpressions", "matchFields"})
     if (const auto* value = find(item.json, key)) term[key] = *value;
@@ -206,7 +198,7 @@ Result<void> node_selector(const Item& item, Json& options) {
   }
   const auto* labels = find(item.json, "labels");
   if (labels == nullptr) return {};
-  if (holds_key(*labels)) return unknown_here(item.place + ".labels", item.remedy);
+  if (holds_v2_key(*labels)) return unknown_here(item.place + ".labels", item.remedy);
   options["node_selector"] = *labels;
   return {};
 }
@@ -215,7 +207,7 @@ Result<void> pod_metadata(const Item& item, Json& options) {
   for (const auto* key : {"labels", "annotations"}) {
     const auto* value = find(item.json, key);
     if (value == nullptr) continue;
-    if (holds_key(*value)) return unknown_here(fmt::format("{}.{}", item.place, key), item.remedy);
+    if (holds_v2_key(*value)) return unknown_here(fmt::format("{}.{}", item.place, key), item.remedy);
     options[key] = *value;
   }
   return {};

@@ -10,10 +10,8 @@
 namespace trainstep::spec {
 namespace {
 
-const std::string place = "train_specification";
-
 Result<void> read_container(const Json& container, Program& program) {
-  const auto where = place + ".implementation.container";
+  const auto where = specification + ".implementation.container";
   Fields fields(container, where);
   program.image = fields.text("image").value_or("");
   const auto command = fields.any("command"), args = fields.any("args");
@@ -37,20 +35,21 @@ Result<void> read_container(const Json& container, Program& program) {
 Result<Program> read_v1_component(const Json& document) {
   Program program;
   program.dialect = Dialect::v1;
-  Fields fields(document, place);
+  Fields fields(document, specification);
   program.name = fields.text("name").value_or("");
   const auto inputs = fields.any("inputs"), outputs = fields.any("outputs");
   const auto implementation = fields.object("implementation").value_or(Json::object());
   for (const auto* ignored : {"description", "metadata", "version"}) fields.any(ignored);
   TRY(fields.done());
 
-  Fields kinds(implementation, place + ".implementation");
+  Fields kinds(implementation, specification + ".implementation");
   const auto container = kinds.object("container");
-  if (kinds.any("graph")) return input_error(place + ".implementation.graph: a graph of components is not a program; give the component that trains");
+  if (kinds.any("graph"))
+    return input_error(specification + ".implementation.graph: a graph of components is not a program; give the component that trains");
   TRY(kinds.done());
-  if (!container) return input_error(place + ".implementation.container: is missing");
+  if (!container) return input_error(specification + ".implementation.container: is missing");
   TRY(read_container(*container, program));
-  TRY(read_v1_interface(program, inputs.value_or(nullptr), outputs.value_or(nullptr), false, place));
+  TRY(read_v1_interface(program, inputs.value_or(nullptr), outputs.value_or(nullptr), false, specification));
   return program;
 }
 

@@ -9,6 +9,8 @@
 
 namespace trainstep::spec {
 
+inline const std::string specification = "train_specification";  // the document's name in messages
+
 // Sets the inputs and outputs of a program whose command and args have been read. An input is an artifact if and only if its path or uri is used; for
 // outputs see spec::Output. A default makes an input optional; v1 writes defaults as strings, here they are typed.
 // Null declares nothing. `implied`: names used in the command line need not be declared (plain). Errors (input): "WHERE.inputs[2]: …".

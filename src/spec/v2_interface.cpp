@@ -73,21 +73,13 @@ Fed from_pipeline(const std::string& name, const Json& root, const Json* values)
   return fed;
 }
 
-bool holds_key(const Json& json) {
-  if (json.is_string()) return has_v2_key(json.get_ref<const std::string&>());
-  if (!json.is_structured()) return false;
-  for (const auto& item : json)
-    if (holds_key(item)) return true;
-  return false;
-}
-
 Fed feed_parameter(const Json& task_input, const Json& root, const Json* values) {
   Fed fed;
   fed.required = true;
   if (find(task_input, "parameterExpressionSelector") != nullptr) return fed;
   if (const auto name = text(at(&task_input, {"componentInputParameter"})); !name.empty()) return from_pipeline(name, root, values);
   const auto* constant = at(&task_input, {"runtimeValue", "constant"});
-  if (constant == nullptr || holds_key(*constant)) return fed;
+  if (constant == nullptr || holds_v2_key(*constant)) return fed;
   fed.value = *constant;
   fed.required = false;
   return fed;

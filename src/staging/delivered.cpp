@@ -9,7 +9,7 @@
 namespace trainstep::staging {
 namespace {
 
-constexpr ReadLimits limits{.bytes = std::size_t{256} << 20U, .depth = 4, .nodes = 40'000'000};
+constexpr ReadLimits delivered_limits{.bytes = std::size_t{256} << 20U, .depth = 4, .nodes = 40'000'000};
 
 bool is_entry(const Json& entry) {
   return entry.is_array() && entry.size() == 3 && entry[0].is_string() && entry[1].is_number_integer() && entry[2].is_string() &&
@@ -29,7 +29,7 @@ std::string list_of(const std::vector<objectstore::Object>& objects) {
 
 Result<std::vector<objectstore::Object>> read_list(std::string_view text) {
   const auto unreadable = Error{ErrorKind::unavailable, "cannot read the list of fetched files"};
-  const auto json = parse_json(text, "list", limits);
+  const auto json = parse_json(text, "list", delivered_limits);
   const auto* entries = json && json->is_object() ? find(*json, "objects") : nullptr;
   if (entries == nullptr || !entries->is_array()) return unreadable;
   std::vector<objectstore::Object> objects;

@@ -15,8 +15,8 @@ namespace trainstep::staging {
 namespace {
 
 constexpr Duration between_lines{30'000};
-constexpr Duration patience{20'000};  // for objects that are not as they were delivered
-constexpr Duration first_pause{1'000};
+constexpr Duration settle_timeout{20'000};  // for objects that are not as they were delivered
+constexpr Duration first_fetch_pause{1'000};
 
 std::string describe_bytes(std::int64_t bytes) {
   constexpr std::array<const char*, 5> units{"B", "kB", "MB", "GB", "TB"};
@@ -50,7 +50,7 @@ Fetching::Fetching(Stores& stores, const std::vector<plan::TaskInput>& inputs, S
       m_sink(std::move(sink)),
       m_own(std::move(own)),
       m_what(what),
-      m_pause(first_pause),
+      m_pause(first_fetch_pause),
       m_began(stores.loop().now()),
       m_timer(stores.loop().timer(Duration(0), [this] { next(); })) {}
 
@@ -93,7 +93,7 @@ void Fetching::failed(Error error, Lost lost) {
   const bool other = error.kind == ErrorKind::not_found || error.kind == ErrorKind::conflict;
   const bool refused = error.kind == ErrorKind::denied || error.kind == ErrorKind::input;
   if (!is_own() || !(other || refused)) return finish(of_passing(std::move(error)));
-  if (!m_limit) m_limit.emplace(m_stores.loop()).set(patience);
+  if (!m_limit) m_limit.emplace(m_stores.loop()).set(settle_timeout);
   if (m_limit->passed() && refused) return finish(std::move(error));
   if (m_limit->passed()) m_lost = lost;
   if (m_limit->passed()) return finish(Error{ErrorKind::unavailable, error.message + "; it is not as it was fetched"});
@@ -150,7 +150,7 @@ void Fetching::fetched(const Result<void>& result) {
 
 void Fetching::fetched_one() {
   m_limit.reset();
-  m_pause = first_pause;
+  m_pause = first_fetch_pause;
   ++m_at;
   m_timer = m_stores.loop().timer(Duration(0), [this] { next(); });
 }

@@ -9,7 +9,7 @@
 namespace trainstep::staging {
 namespace {
 
-constexpr ReadLimits limits{.bytes = std::size_t{256} << 20U, .depth = 6, .nodes = 40'000'000};
+constexpr ReadLimits manifest_limits{.bytes = std::size_t{256} << 20U, .depth = 6, .nodes = 40'000'000};
 constexpr auto unknown_tag = "-";  // for stores that report no ETag: never taken for ours
 
 // It is sent as a header value.
@@ -30,7 +30,7 @@ plan::TaskPlace Manifest::beside(const plan::TaskPlace& record) {
 // {"mark": "train.1f2e", "outputs": [{"uri": "s3://bucket/model", "objects": [["weights", ""], …]}]}
 Manifest Manifest::read(std::string_view text) {
   Manifest manifest;
-  const auto json = parse_json(text, "manifest", limits);
+  const auto json = parse_json(text, "manifest", manifest_limits);
   const auto* mark = json && json->is_object() ? find(*json, "mark") : nullptr;
   if (mark != nullptr && mark->is_string() && is_mark(mark->get<std::string>())) manifest.m_mark = mark->get<std::string>();
   const auto* outputs = json && json->is_object() ? find(*json, "outputs") : nullptr;

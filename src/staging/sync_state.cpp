@@ -10,14 +10,14 @@ namespace trainstep::staging {
 namespace {
 
 constexpr std::size_t largest_page = std::size_t{256} << 20U;
-constexpr ReadLimits limits{.bytes = largest_page, .depth = 4, .nodes = 40'000'000};
+constexpr ReadLimits state_limits{.bytes = largest_page, .depth = 4, .nodes = 40'000'000};
 
 // [["path", size, changed, "etag", touched], …]
 objectstore::KnownFiles read_page(const std::filesystem::path& page) {
   objectstore::KnownFiles known;
   const auto text = read_regular_file(page, largest_page);
   if (!text) return known;
-  const auto json = parse_json(*text, "sync state", limits);
+  const auto json = parse_json(*text, "sync state", state_limits);
   if (!json || !json->is_array()) return known;
   for (const auto& file : *json)
     if (file.is_array() && file.size() == 5 && file[0].is_string() && file[1].is_number_integer() && file[2].is_number_integer() &&

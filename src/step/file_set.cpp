@@ -30,7 +30,7 @@
 namespace trainstep::step {
 namespace {
 
-constexpr Duration patience_with_readers{10'000}, look_again{20};
+constexpr Duration reader_timeout{10'000}, look_again{20};
 
 Error cannot_write(const std::string& path, int code) {
   const auto kind = code == EACCES || code == EPERM || code == EROFS ? ErrorKind::denied : ErrorKind::internal;
@@ -73,7 +73,7 @@ bool is_fifo(const std::string& path) {
 
 // A reader may open it a moment later; a pipe without a reader, which the program itself may have created, must not block the step.
 Result<void> write_stream(const FileContent& file) {
-  const auto until = std::chrono::steady_clock::now() + patience_with_readers;
+  const auto until = std::chrono::steady_clock::now() + reader_timeout;
   // Opening the file behind it again would give another position (the start) and other flags.
   const auto open = named_descriptor(file.path);
   Fd fd(open ? ::fcntl(*open, F_DUPFD_CLOEXEC, 3) : ::open(file.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
@@ -84,7 +84,7 @@ Result<void> write_stream(const FileContent& file) {
   if (!fd) return errno == ENXIO && is_fifo(file.path) ? nobody_reads(file.path) : cannot_write(file.path, errno);
   for (std::string_view rest = file.content; !rest.empty();) {
     pollfd entry{fd.get(), POLLOUT, 0};
-    if (::poll(&entry, 1, static_cast<int>(patience_with_readers.count())) == 0) return nobody_reads(file.path);
+    if (::poll(&entry, 1, static_cast<int>(reader_timeout.count())) == 0) return nobody_reads(file.path);
     const auto count = ::write(fd.get(), rest.data(), std::min<std::size_t>(rest.size(), PIPE_BUF));  // this much can be written without blocking
     if (count >= 0)
       rest.remove_prefix(static_cast<std::size_t>(count));

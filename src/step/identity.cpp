@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace trainstep::step {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string without_attempts(std::string_view node_name) {
   std::string result;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/text.h"
 #include "step/number_text.h"
 
 namespace trainstep::step {
@@ -15,7 +16,6 @@ namespace {
 constexpr std::size_t most_metrics = 50;
 constexpr std::size_t longest_name = 64;
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_alphanumeric(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
 
 // RFC 4180.

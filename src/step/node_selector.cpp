@@ -22,7 +22,7 @@ bool is_label_text(std::string_view text) {
 }
 
 // The content of a wrong file should not fill the log.
-std::string shortened(std::string_view text) {
+std::string shown_part(std::string_view text) {
   constexpr std::size_t longest = 100;
   return text.size() <= longest ? std::string(text) : fmt::format("{}…", text.substr(0, longest));
 }
@@ -35,10 +35,10 @@ Result<void> check_label(std::string_view key, std::string_view value, const std
   const auto parts = split(prefix, '.');
   if (prefix.size() > 253 || !std::all_of(parts.begin(), parts.end(), is_label_text) || !is_label_text(name))
     return input_error(
-        fmt::format("{}: \"{}\" is not a node label; write lines such as nvidia.com/gpu.product: \"Tesla-V100\"", place, shortened(key)));
+        fmt::format("{}: \"{}\" is not a node label; write lines such as nvidia.com/gpu.product: \"Tesla-V100\"", place, shown_part(key)));
   if (!value.empty() && !is_label_text(value))
     return input_error(fmt::format("{}: {} is not a valid value of the label {}: use at most 63 of A-Z a-z 0-9 - _ .", place,
-                                   shown_value(key, Json(shortened(value))), key));
+                                   shown_value(key, Json(shown_part(value))), key));
   return {};
 }
 
@@ -48,7 +48,7 @@ Result<std::string> take_word(std::string_view& rest, std::string_view ends, con
   std::string word;
   if (!rest.empty() && (rest.front() == '"' || rest.front() == '\'')) {
     const auto close = rest.find(rest.front(), 1);
-    if (close == std::string_view::npos) return input_error(fmt::format("{}: unterminated quote in {}", place, shortened(rest)));
+    if (close == std::string_view::npos) return input_error(fmt::format("{}: unterminated quote in {}", place, shown_part(rest)));
     word = rest.substr(1, close - 1);
     rest.remove_prefix(close + 1);
   } else {
@@ -64,11 +64,12 @@ Result<void> read_pair(std::string_view item, const std::string& place, Json& se
   auto rest = item;
   ASSIGN(const auto key, take_word(rest, ":=", place));
   if (rest.empty() || (rest.front() != ':' && rest.front() != '='))
-    return input_error(fmt::format("{}: \"{}\" has no value; write key: \"value\"", place, shortened(trim(item))));
+    return input_error(fmt::format("{}: \"{}\" has no value; write key: \"value\"", place, shown_part(trim(item))));
   rest.remove_prefix(1);
   ASSIGN(const auto value, take_word(rest, "", place));
   if (!rest.empty())
-    return input_error(fmt::format("{}: unexpected \"{}\" after the value of {}; write one label per line", place, shortened(rest), shortened(key)));
+    return input_error(
+        fmt::format("{}: unexpected \"{}\" after the value of {}; write one label per line", place, shown_part(rest), shown_part(key)));
   TRY(check_label(key, value, place));
   if (selector.contains(key)) return input_error(fmt::format("{}: the label {} is specified twice", place, key));
   selector[key] = value;

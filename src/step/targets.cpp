@@ -14,6 +14,7 @@
 #include <map>
 
 #include "base/fd.h"
+#include "base/files.h"
 #include "base/frozen.h"
 #include "base/links.h"
 #include "base/mount.h"
@@ -129,11 +130,6 @@ fs::path real(const std::string& path) {
   auto place = fs::weakly_canonical(absolute(path), unknown);
   if (unknown) place = absolute(path);
   return place.has_filename() ? place : place.parent_path();
-}
-
-// Whether `path` is `folder` or inside it.
-bool lies_in(const fs::path& path, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
 // An existing folder may be writable although its parent is not.

@@ -25,11 +25,11 @@ struct BareServer {
   const Resource& job = store.serve({"batch/v1", "jobs", "Job"});
   const Resource& pytorch = store.serve({"kubeflow.org/v1", "pytorchjobs", "PyTorchJob", false});
 
-  // What has come after `patience`.
+  // What has come after `timeout`.
   std::shared_ptr<Heard> ask(const std::string& method, const std::string& address, const Json& body = nullptr,
-                             std::vector<http::Header> headers = {}, Duration patience = Duration{1'000}) {
+                             std::vector<http::Header> headers = {}, Duration timeout = Duration{1'000}) {
     auto heard = client.ask(method, address, body, std::move(headers));
-    const auto last = loop.now() + patience;
+    const auto last = loop.now() + timeout;
     while (!heard->done && loop.step(last)) {
     }
     return heard;

@@ -10,7 +10,7 @@ namespace trainstep::sim {
 namespace {
 
 // Nobody waits for ever: at last the kernel gives a connection up.
-constexpr Duration kernel_patience{930'000};
+constexpr Duration kernel_timeout{930'000};
 
 std::string http_date(Time time) {
   const auto seconds = std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(time));
@@ -44,11 +44,11 @@ void Network::Exchange::begin() {
 }
 
 void Network::Exchange::watch_silence() {
-  const auto patience = m_request.silence.value_or(kernel_patience);
-  m_network.m_loop.after(m_heard + patience - m_network.m_loop.now(), [weak = weak_from_this(), patience] {
+  const auto timeout = m_request.silence.value_or(kernel_timeout);
+  m_network.m_loop.after(m_heard + timeout - m_network.m_loop.now(), [weak = weak_from_this(), timeout] {
     const auto self = weak.lock();
     if (self == nullptr || self->m_over) return;
-    if (self->m_network.m_loop.now() - self->m_heard >= patience)
+    if (self->m_network.m_loop.now() - self->m_heard >= timeout)
       self->fail(ErrorKind::unavailable, "no byte came for too long");
     else
       self->watch_silence();

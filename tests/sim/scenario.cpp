@@ -192,7 +192,7 @@ void draw_misanswers(Scenario& scenario, Random random, const Wishes& wishes) {
   auto& faults = scenario.faults;
   for (auto* chance : {&faults.conflict, &faults.astray, &faults.unanswered})
     if (random.chance(0.3)) *chance = random.pick({0.02, 0.1, 0.3});
-  if (random.chance(0.3)) faults.begs_off = random.pick({0.02, 0.05});  // each costs a quarter of the patience
+  if (random.chance(0.3)) faults.begs_off = random.pick({0.02, 0.05});  // each costs a quarter of the timeout
   if (random.chance(0.3)) faults.just_started = 0.02;                   // a refusal that lasts for seconds is one
   if (random.chance(0.2)) faults.hollow = random.pick({0.01, 0.05, 0.2});
 }

@@ -64,7 +64,7 @@ TEST_CASE_METHOD(Deleted, "its end is awaited, and what it waits for is named af
 }
 
 TEST_CASE_METHOD(Deleted, "an end that does not come is awaited for as long as was asked for, with few looks") {
-  order.end_patience = Duration(120'000);
+  order.end_timeout = Duration(120'000);
   looks = [] { return ok(object(true)); };
   run(10min);
   REQUIRE(ended);
@@ -89,7 +89,7 @@ TEST_CASE_METHOD(Deleted, "an answer to a look that does not speak of it is no e
 }
 
 TEST_CASE_METHOD(Deleted, "of an object that is there and not going nothing better is said than that it may still be there") {
-  order.end_patience = Duration(60'000);
+  order.end_timeout = Duration(60'000);
   SECTION("each DELETE is in conflict") {
     deletes = [] { return refusal(409, "Conflict", "the object has been modified"); };
   }
@@ -122,7 +122,7 @@ TEST_CASE_METHOD(Deleted, "one odd answer to a DELETE is no last word: it is sen
   CHECK(sent.size() == 2);
 }
 
-TEST_CASE_METHOD(Deleted, "an odd answer that stays is believed after the patience, and told") {
+TEST_CASE_METHOD(Deleted, "an odd answer that stays is believed after the timeout, and told") {
   deletes = [] { return refusal(410, "Gone", "no"); };
   looks = [] { return ok(object()); };
   run(5min);
@@ -203,7 +203,7 @@ TEST_CASE_METHOD(Deleted, "who may not look trusts the DELETE that was taken") {
   CHECK(ended->problem->error.kind == ErrorKind::denied);
 }
 
-TEST_CASE_METHOD(Deleted, "while a plug-in gives no token the DELETE is tried for the patience, and goes out once there is one") {
+TEST_CASE_METHOD(Deleted, "while a plug-in gives no token the DELETE is tried for the timeout, and goes out once there is one") {
   const Error none{ErrorKind::cancelled, "the exec plug-in ended with exit code 1"};
   h.tokens->problem = none;
   SECTION("it works again") {

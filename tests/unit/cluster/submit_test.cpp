@@ -439,7 +439,7 @@ TEST_CASE_METHOD(Server, "a webhook's denial is a refusal at once, whatever its 
   CHECK(std::ranges::count(asked, "POST dry") == 1);
 }
 
-TEST_CASE_METHOD(Server, "a quota's conflict that does not pass at the dry run ends the step after its patience, once") {
+TEST_CASE_METHOD(Server, "a quota's conflict that does not pass at the dry run ends the step after its timeout, once") {
   dry_run = refusal(409, "Conflict", "Operation cannot be fulfilled on resourcequotas \"q\": the object has been modified");
   submit(7min);
   REQUIRE(result);

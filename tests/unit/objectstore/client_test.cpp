@@ -200,7 +200,7 @@ TEST_CASE_METHOD(Bucket, "what cannot pass is told at once") {
   CHECK(server.asked().size() == 1);
 }
 
-TEST_CASE_METHOD(Bucket, "a store that stays away is given up after the patience, with the number of tries") {
+TEST_CASE_METHOD(Bucket, "a store that stays away is given up after the timeout, with the number of tries") {
   server.serve([](const auto&) { return Reply::lost(); });
   const auto begin = loop.now();
   const auto answer = put("hello");
@@ -521,7 +521,7 @@ TEST_CASE_METHOD(Bucket, "a call that is begun or under way when the time is ove
   CHECK(ended[1] < 27s);
 }
 
-TEST_CASE_METHOD(Bucket, "a pause that a store asks for is not waited for longer than the patience") {
+TEST_CASE_METHOD(Bucket, "a pause that a store asks for is not waited for longer than the timeout") {
   server.serve([](const auto&) {
     auto reply = refusal(503, "SlowDown");
     reply.headers.push_back({"Retry-After", "3600"});
