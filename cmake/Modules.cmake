@@ -12,8 +12,6 @@ function(module name)
     endif()
     if(TRAINSTEP_UNITY)
       set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${TRAINSTEP_UNITY})
-      # Names of one source are not shadowed in another one.
-      target_compile_options(${name} PRIVATE -Wno-shadow -Wno-subobject-linkage)
     endif()
   else()
     add_library(${name} INTERFACE)

@@ -16,7 +16,10 @@ endif()
 
 add_library(settings INTERFACE)
 target_include_directories(settings INTERFACE ${PROJECT_SOURCE_DIR}/src)
-target_compile_options(settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor)
+target_compile_options(settings INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wnon-virtual-dtor)
+# In a source that is compiled together with others, their names are not shadowed, and its own unnamed namespace is not a header's.
+set(unity $<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>)
+target_compile_options(settings INTERFACE $<IF:${unity},-Wno-subobject-linkage,-Wshadow>)
 target_compile_definitions(settings INTERFACE JSON_DIAGNOSTICS=0 TRAINSTEP_VERSION="${PROJECT_VERSION}")
 if(TRAINSTEP_WERROR)
   target_compile_options(settings INTERFACE -Werror)

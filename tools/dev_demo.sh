@@ -1,5 +1,5 @@
 #!/bin/bash
-# ./dev demo [job|pytorch|mpi|tf]: trains that sample with the release file, as local processes.
+# ./dev demo [job|pytorch|mpi|tf]: trains that sample as local processes, with a program that is built quickly and not optimized.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -12,14 +12,14 @@ case $kind in
   *) die "no such sample: $kind (there are job, pytorch, mpi, tf)" ;;
 esac
 read -ra packages <<<"$(sample_packages "$kind")"
-need "${build_packages[@]}" "${source_packages[@]}" "${python_packages[@]}" "${packages[@]}"
+need "${build_packages[@]}" libcurl4-openssl-dev "${python_packages[@]}" "${packages[@]}"
 venv "$kind"
-build release trainstep
+build quick trainstep
 
 out=$root/build/demo/$kind
 rm -rf "$out"
 mkdir -p "$out"
-exec build/release/trainstep run --cluster local --run-dir "$out/run" --python "$root/build/venv/$kind/bin/python" \
+exec build/quick/trainstep run --cluster local --run-dir "$out/run" --python "$root/build/venv/$kind/bin/python" \
   --train-specification "@samples/$kind/train_specification.v1.yaml" \
   --train-parameters '{"model_dir": "model_dir", "epochs": 4}' --distribution-specification "$distribution" \
   --model-dir "$out/model" --metrics "$out/metrics.json" --report "$out/report.html" </dev/null

@@ -6,7 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need "${build_packages[@]}" "${test_packages[@]}" "${lint_packages[@]}"
 tools/dev_fmt.sh --check
-configure dev
+configure lint
 begin=$EPOCHREALTIME
 $system_python tools/tidy.py
 echo "lint … $(seconds_since "$begin") s"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs clang-tidy on the changed sources of the dev build.
+"""Runs clang-tidy on the sources that have changed.
 
 A source's key is the hash of the rules, its compile command, its own text and that of every header of ours that it includes, directly or not.
-The keys of clean runs are stored in build/lint/.
+The keys of clean runs are stored in build/lint/clean/.
 """
 import concurrent.futures
 import hashlib
@@ -14,8 +14,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CLEAN = ROOT / "build/lint"
-COMMANDS = ROOT / "build/tidy"  # the dev build's compile commands without g++'s precompiled header, which clang cannot read
+COMMANDS = ROOT / "build/lint"  # the preset of this name
+CLEAN = COMMANDS / "clean"
 TIDY = "clang-tidy-19"
 
 
@@ -51,11 +51,7 @@ def tidy(entry):
 
 def main():
     CLEAN.mkdir(parents=True, exist_ok=True)
-    entries = json.loads((ROOT / "build/dev/compile_commands.json").read_text())
-    for entry in entries:
-        entry["command"] = re.sub(r" -fpch-preprocess| -Winvalid-pch| -include \S+", "", entry["command"])
-    COMMANDS.mkdir(parents=True, exist_ok=True)
-    (COMMANDS / "compile_commands.json").write_text(json.dumps(entries))
+    entries = json.loads((COMMANDS / "compile_commands.json").read_text())
     known = {}
     keys = {entry["file"]: key(entry, known) for entry in entries if os.path.exists(entry["file"])}
     todo = [entry for entry in entries if entry["file"] in keys and not (CLEAN / keys[entry["file"]]).exists()]
