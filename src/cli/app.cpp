@@ -62,6 +62,19 @@ int run_completion(const Commands& commands) {
   return print(script);
 }
 
+// Without dashes.
+std::vector<std::string> flag_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const auto* option : command.get_options())
+    for (const auto& name : option->get_lnames()) names.push_back(name);
+  return names;
+}
+
+void read_step_flags(StepCommand& command, const InterfaceFlags& flags, const CLI::App& app) {
+  command.flags = flags.given(app);
+  command.flag_names = flag_names(app);
+}
+
 int dispatch(Commands& commands) {
   if (commands.completion->parsed()) return run_completion(commands);
   if (commands.man->parsed()) return print(manual(command_tree(commands.app)));
@@ -73,14 +86,14 @@ int dispatch(Commands& commands) {
   if (commands.exec->parsed()) return run_exec(commands.exec_command);
   if (commands.replay->parsed()) return run_replay(commands.record, commands.command.log_options);
   if (commands.check->parsed()) {
-    commands.command.flags = commands.check_flags.given(*commands.check);
+    read_step_flags(commands.command, commands.check_flags, *commands.check);
     return run_check(commands.command);
   }
   if (commands.run->parsed()) {
-    commands.command.flags = commands.run_flags.given(*commands.run);
+    read_step_flags(commands.command, commands.run_flags, *commands.run);
     return run_run(commands.command);
   }
-  commands.command.flags = commands.render_flags.given(*commands.render);
+  read_step_flags(commands.command, commands.render_flags, *commands.render);
   return run_render(commands.command);
 }
 
@@ -91,18 +104,36 @@ int show(const CLI::App& app, const CLI::Success& success) {
   return print(text.str());
 }
 
+std::string missing_command(const CLI::App& app) {
+  const std::vector<std::string> known{"run", "render", "check", "list", "attach", "logs", "stop", "replay", "completion", "man"};
+  const auto words = app.remaining();
+  if (words.empty()) return "expected a command: run, render, check, list, attach, logs, stop, replay, completion or man";
+  const auto meant = nearest(words.front(), known);
+  return fmt::format("unknown command \"{}\"; {}", words.front(),
+                     meant ? fmt::format("did you mean {}?", *meant) : "expected one of run, render, check, list, attach, logs, stop, replay, completion, man");
+}
+
+// The first word that the command does not know.
+std::string unexpected(const CLI::App& command) {
+  const auto words = command.remaining();
+  const auto word = words.empty() ? std::string() : words.front().substr(0, words.front().find('='));
+  if (!word.starts_with("--")) return fmt::format("{}: unexpected argument \"{}\"", command.get_name(), word);
+  const auto meant = nearest(word.substr(2), flag_names(command));
+  return fmt::format("{}: unknown flag {}{}", command.get_name(), word, meant ? fmt::format("; did you mean --{}?", *meant) : "");
+}
+
 // CLI11 reports what it has counted; users need to know what to write.
 std::string problem(const Commands& commands, const CLI::ParseError& error) {
   std::string text = error.what();
   const auto flag = text.substr(0, text.find(':'));
+  const auto chosen = commands.app.get_subcommands();
   switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
-    case CLI::ExitCodes::RequiredError: {
-      if (const auto chosen = commands.app.get_subcommands(); !chosen.empty())
-        return fmt::format("{}: {} is missing", chosen.front()->get_name(), text.substr(0, text.find(' ')));
-      const auto words = commands.app.remaining();
-      const auto unknown = words.empty() ? std::string() : fmt::format("unknown command \"{}\"; ", words.front());
-      return unknown + "expected a command: run, render, check, list, attach, logs, stop, replay, completion or man";
-    }
+    case CLI::ExitCodes::RequiredError:
+      if (chosen.empty()) return missing_command(commands.app);
+      return fmt::format("{}: {} is missing", chosen.front()->get_name(), text.substr(0, text.find(' ')));
+    case CLI::ExitCodes::ExtrasError:
+      if (!chosen.empty()) return unexpected(*chosen.front());
+      return text;
     case CLI::ExitCodes::ArgumentMismatch:
       return error.get_name() == "ArgumentMismatch" && text.find("At Most") != std::string::npos ? flag + " is specified twice"
                                                                                                  : flag + " requires a value";
@@ -148,7 +179,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     return show(commands.app, success);
   } catch (const CLI::ParseError& error) {
-    const auto wrong = usage_error(fmt::format("{}; see trainstep --help", problem(commands, error)));
+    const auto text = problem(commands, error);
+    const auto wrong = usage_error(text.ends_with('?') ? text : text + "; see trainstep --help");
     if (command == "run") write_termination_log(find_termination_log(), wrong.message);
     return report(wrong);
   }

@@ -14,6 +14,7 @@ namespace trainstep::cli {
 
 struct StepCommand {
   step::Flags flags;            // every given flag of the interface, and words that belong to none
+  std::vector<std::string> flag_names;  // all flags of the command, without dashes
   std::string cluster;          // run: "local", "kubernetes"; empty: not given
   std::string context;          // run: of the kubeconfig; empty: the current one
   std::string python;           // run

@@ -15,8 +15,8 @@ const Field* find_flag(const std::vector<Field>& fields, std::string_view flag) 
   return found == fields.end() ? nullptr : &*found;
 }
 
-Error unknown_flag(const std::string& name) {
-  std::vector<std::string> known{"executor-input", "files-in", "defaults-of", "run-id", "namespace"};
+Error unknown_flag(const std::string& name, std::vector<std::string> known) {
+  known.insert(known.end(), {"executor-input", "files-in", "defaults-of", "run-id", "namespace"});
   for (const auto* fields : {&input_fields(), &output_fields()})
     for (const auto& field : *fields) known.push_back(flag_name(field));
   auto near = nearest(name, known);
@@ -34,7 +34,7 @@ OutputTarget target(std::string_view name, const std::string& where) {
 
 }  // namespace
 
-Result<Given> given_by_flags(const Flags& flags) {
+Result<Given> given_by_flags(const Flags& flags, const std::vector<std::string>& other_flags) {
   Given given;
   std::set<std::string> seen;
   for (const auto& flag : flags) {
@@ -50,7 +50,7 @@ Result<Given> given_by_flags(const Flags& flags) {
     } else if (name == "run-id" || name == "namespace") {
       given.values.emplace(name == "run-id" ? "run_id" : "namespace", flag.value);
     } else {
-      return unknown_flag(name);
+      return unknown_flag(name, other_flags);
     }
   }
   return given;

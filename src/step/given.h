@@ -25,7 +25,7 @@ struct Given {
 inline bool is_address(std::string_view text) { return text.find("://") != std::string_view::npos; }
 
 // `executor-input` must have been removed from the flags.
-Result<Given> given_by_flags(const Flags& flags);
+Result<Given> given_by_flags(const Flags& flags, const std::vector<std::string>& other_flags);
 
 // `executor_input`: the ExecutorInput of KFP v2 (camelCase JSON written by the launcher).
 Result<Given> given_by_executor_input(const Json& executor_input);

@@ -255,7 +255,7 @@ Result<Inputs> read_inputs(const Flags& flags, const Context& context) {
   const bool template_made = std::ranges::any_of(others, [](const Flag& flag) { return flag.name == "files-in" || flag.name == "files_in"; });
   ASSIGN(const auto files, files_of(others, component.has_value(), read_file));
   ASSIGN(const auto executor_input, component ? read_executor_input(*component, read_file) : Result<std::optional<Json>>(std::nullopt));
-  ASSIGN(const auto given, executor_input ? given_by_executor_input(*executor_input) : given_by_flags(others));
+  ASSIGN(const auto given, executor_input ? given_by_executor_input(*executor_input) : given_by_flags(others, context.other_flags));
   Inputs inputs;
   inputs.from_executor_input = executor_input.has_value();
   inputs.targets = given.targets;

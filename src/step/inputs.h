@@ -28,6 +28,7 @@ using FileReader = std::function<Result<std::string>(const std::string& path, st
 struct Context {
   std::map<std::string, std::string> environment;
   FileReader read_file;
+  std::vector<std::string> other_flags{};  // of the command, without dashes: one of them may be meant by an unknown flag
 };
 
 // Where an output of the step goes.

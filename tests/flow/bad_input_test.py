@@ -194,7 +194,13 @@ CASES = {
     "deep executor input": (["--executor-input", '{"a":' * DEPTH + "1" + "}" * DEPTH], ["executor-input: line 1, column 1001", DEEP]),
 }
 RUN_CASES = {
-    "no command": (["runn"], ['unknown command "runn"', "run, render, check, list, attach, logs, stop, replay, completion or man"]),
+    "unknown command": (["walk"], ['unknown command "walk"', "run, render, check, list, attach, logs, stop, replay, completion, man"]),
+    "command with a typo": (["runn"], ['unknown command "runn"; did you mean run?']),
+    "flag of run with a typo": (["run", *with_plain("--log-levl", "debug")], ["unknown flag --log-levl; did you mean --log-level?"]),
+    "flag of list with a typo": (["list", "--name_spac=x"], ["list: unknown flag --name-spac; did you mean --namespace?"]),
+    "flag of stop with a typo": (["stop", "run-1", "--contxt", "x"], ["stop: unknown flag --contxt; did you mean --context?"]),
+    "flag that attach does not have": (["attach", "run-1", "--gpus", "2"], ["attach: unknown flag --gpus; see trainstep --help"]),
+    "stray words": (["logs", "run-1", "main", "more", "words"], ['logs: unexpected argument "more"']),
     "nothing": ([], ["expected a command: run, render, check, list, attach, logs, stop, replay, completion or man"]),
     "log format": (["run", *with_plain("--log-format", "xml")], ['--log-format: unknown format "xml"', "text or json"]),
     "cluster": (["run", *with_plain("--cluster", "moon")], ['--cluster: unknown value "moon"', "local"]),
