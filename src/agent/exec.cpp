@@ -6,8 +6,8 @@
 #include <random>
 
 #include "agent/launcher.h"
+#include "agent/replica_run.h"
 #include "agent/report.h"
-#include "agent/story.h"
 #include "http/bulk_transport.h"
 #include "http/observed_transport.h"
 #include "http/waiting.h"
@@ -24,7 +24,7 @@ std::uint64_t random_seed() {
   return std::uint64_t{device()} << 32U | device();
 }
 
-// The agent's sequence (story.h) in a real pod: with the process's own environment and signals, and the program as a child.
+// The agent's sequence (replica_run.h) in a real pod: with the process's own environment and signals, and the program as a child.
 PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
   auto environment = process::own_environment();
   const bool primary = is_primary(options.role, environment);

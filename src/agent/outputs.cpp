@@ -153,7 +153,7 @@ Result<PathSnapshots> prepare_outputs(const plan::Task& task, const Pending& pen
   return before;
 }
 
-PathSnapshots footprints_at_end(const plan::Task& task) {
+PathSnapshots snapshots_at_end(const plan::Task& task) {
   PathSnapshots now;
   for (const auto& output : task.outputs) now.emplace(output.name, PathSnapshot(output.path, false, {}, vanishing_for(output)));
   return now;

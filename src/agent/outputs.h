@@ -34,7 +34,7 @@ Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vec
 
 // The outputs as they are now: take the snapshots when the program has succeeded while other processes that it started are still running, and check
 // them once those have ended. Error (input): an output has changed meanwhile.
-PathSnapshots footprints_at_end(const plan::Task& task);
+PathSnapshots snapshots_at_end(const plan::Task& task);
 Result<void> check_unchanged(const PathSnapshots& at_end, const std::string& outlived);
 // Error (input): an output is among the files that processes had open for writing when they were killed; it may contain an incomplete change.
 Result<void> check_not_held(const plan::Task& task, const std::vector<std::string>& held);

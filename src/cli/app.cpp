@@ -109,8 +109,9 @@ std::string missing_command(const CLI::App& app) {
   const auto words = app.remaining();
   if (words.empty()) return "expected a command: run, render, check, list, attach, logs, stop, replay, completion or man";
   const auto meant = nearest(words.front(), known);
-  return fmt::format("unknown command \"{}\"; {}", words.front(),
-                     meant ? fmt::format("did you mean {}?", *meant) : "expected one of run, render, check, list, attach, logs, stop, replay, completion, man");
+  return fmt::format(
+      "unknown command \"{}\"; {}", words.front(),
+      meant ? fmt::format("did you mean {}?", *meant) : "expected one of run, render, check, list, attach, logs, stop, replay, completion, man");
 }
 
 // The first word that the command does not know.

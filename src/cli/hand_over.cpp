@@ -49,13 +49,13 @@ bool must_be_published(const result::Verdict& verdict) {
   return verdict.verdict_class != succeeded && verdict.verdict_class != cancelled && verdict.verdict_class != interrupted;
 }
 
-void write_last_words(const step::Story& story, const std::string& termination_log) {
-  if (story.succeeded()) return;
+void write_last_words(const step::StepSummary& summary, const std::string& termination_log) {
+  if (summary.succeeded()) return;
   std::vector<std::string> variables;
-  if (story.plan != nullptr)
-    for (const auto& variable : story.plan->environment)
+  if (summary.plan != nullptr)
+    for (const auto& variable : summary.plan->environment)
       if (variable.value.is_string()) variables.push_back(variable.name + "=" + variable.value.get<std::string>());
-  write_termination_log(termination_log, step::summary(story).front(), std::move(variables));
+  write_termination_log(termination_log, step::closing_lines(summary).front(), std::move(variables));
 }
 
 // Where a file is before the outputs are committed.
@@ -94,39 +94,39 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
   step::redact(outcome, secrets);
   auto metrics = step::final_metrics(outcome, reader);
   std::erase_if(metrics, [&](const result::Metric& metric) { return step::is_secret(metric.value, secrets); });
-  const auto story = std::make_shared<step::Story>(
-      step::Story{inputs, outcome, plan, plan == nullptr ? std::vector<job_types::Replicas>{} : job_types::find(plan->job_type).replicas(*plan),
-                  std::move(metrics), report == nullptr ? std::string() : report->path, pipeline.folders});
-  if (const auto line = step::left_out_metrics(*story)) log.say(loop.now(), log::Level::warning, *line);
-  auto written = step::write_outputs(*story, reader, commit);
+  const auto summary = std::make_shared<step::StepSummary>(
+      step::StepSummary{inputs, outcome, plan, plan == nullptr ? std::vector<job_types::Replicas>{} : job_types::find(plan->job_type).replicas(*plan),
+                        std::move(metrics), report == nullptr ? std::string() : report->path, pipeline.folders});
+  if (const auto line = step::left_out_metrics(*summary)) log.say(loop.now(), log::Level::warning, *line);
+  auto written = step::write_outputs(*summary, reader, commit);
   if (!written && written.error().kind == ErrorKind::cancelled) {
     outcome.verdict.verdict_class = result::VerdictClass::cancelled;
     outcome.verdict.signal = pipeline.stopped;
-    written = step::write_outputs(*story, reader, {});
+    written = step::write_outputs(*summary, reader, {});
   }
   if (!written) {
-    if (story->succeeded())
+    if (summary->succeeded())
       outcome.verdict = result::lost_outputs(written.error());
     else
       log.say(loop.now(), log::Level::warning, written.error().message + "; the outputs' paths do not hold this run's outputs");
     for (const auto& line : placed) log.say(loop.now(), log::Level::warning, line);
     const bool told = written.error().kind == ErrorKind::input || written.error().kind == ErrorKind::conflict;
-    if (!told || (pipeline.folders != nullptr && !pipeline.folders->check(story->report_place)))
-      story->report_place.clear();  // it could not be written either
+    if (!told || (pipeline.folders != nullptr && !pipeline.folders->check(summary->report_place)))
+      summary->report_place.clear();  // it could not be written either
   }
   listeners.ended(loop.now(), outcome.verdict);
-  write_last_words(*story, pipeline.termination_log);
+  write_last_words(*summary, pipeline.termination_log);
   const auto address = report_address(inputs, pipeline);
-  const auto tell = [&loop, &log, story, done = std::move(done)] {
-    for (const auto& line : step::summary(*story)) log.conclude(loop.now(), story->succeeded(), line);
+  const auto tell = [&loop, &log, summary, done = std::move(done)] {
+    for (const auto& line : step::closing_lines(*summary)) log.conclude(loop.now(), summary->succeeded(), line);
     done();
   };
   if (address.empty()) return tell();
-  story->report_place = story->succeeded() ? address : "";
+  summary->report_place = summary->succeeded() ? address : "";
   if (!must_be_published(outcome.verdict)) return tell();
-  pipeline.publish(address, step::render_report(*story), [&loop, &log, story, address, tell](const Result<void>& published) {
+  pipeline.publish(address, step::render_report(*summary), [&loop, &log, summary, address, tell](const Result<void>& published) {
     if (published)
-      story->report_place = address;
+      summary->report_place = address;
     else
       log.say(loop.now(), log::Level::warning, fmt::format("cannot write the report to {}: {}", address, published.error().message));
     tell();

@@ -32,7 +32,7 @@ struct ToPipeline {
   // run::Backend::commit() or an equivalent; called once, after a success. Null: there is nothing to commit.
   std::function<Result<std::vector<std::string>>()> commit = {};
   int stopped = 0;                             // the signal, if it ended as cancelled
-  const step::HeldFolders* folders = nullptr;  // story.h
+  const step::HeldFolders* folders = nullptr;  // step_summary.h
 };
 
 // The log, the console, Argo's progress file if there is one, and the record if requested (may be null).

@@ -18,14 +18,14 @@ void put_all(Json& metadata, const Json& members) {
     if (!value.is_null()) metadata[key] = value;
 }
 
-Json metadata_of(const Story& story, const std::string& name) {
+Json metadata_of(const StepSummary& summary, const std::string& name) {
   auto metadata = Json::object();
-  if (name == "metrics" || name == "mlpipeline_metrics") put_all(metadata, all_metrics(story.metrics));
-  if (name == "model_dir" && story.plan != nullptr && has_model(story.outcome))
-    put_all(
-        metadata,
-        {{"job_name", story.plan->job_name}, {"distribution_type", story.plan->job_type}, {"number_of_workers", story.plan->distribution.workers}});
-  for (const auto& output : story.outcome.outputs)
+  if (name == "metrics" || name == "mlpipeline_metrics") put_all(metadata, all_metrics(summary.metrics));
+  if (name == "model_dir" && summary.plan != nullptr && has_model(summary.outcome))
+    put_all(metadata, {{"job_name", summary.plan->job_name},
+                       {"distribution_type", summary.plan->job_type},
+                       {"number_of_workers", summary.plan->distribution.workers}});
+  for (const auto& output : summary.outcome.outputs)
     if (output.artifact && output.step_path == name) put_all(metadata, output.metadata);
   // Set by the launcher itself.
   for (const auto* reserved : {"display_name", "store_session_info"}) metadata.erase(reserved);
@@ -56,14 +56,14 @@ bool registers(const OutputTarget& target, std::string_view address) {
   return is_address(folder) && address.starts_with(folder) && address.substr(folder.size()).starts_with('/');
 }
 
-Json executor_output(const Story& story, const std::map<std::string, Json>& parameters) {
+Json executor_output(const StepSummary& summary, const std::map<std::string, Json>& parameters) {
   auto output = Json::object();
   for (const auto& [name, value] : parameters) output["parameterValues"][name] = value;
-  for (const auto& target : story.inputs.targets) {
+  for (const auto& target : summary.inputs.targets) {
     if (target.kind != OutputTarget::Kind::artifact) continue;
     auto artifact = Json::object();
-    if (auto metadata = metadata_of(story, target.name); !metadata.empty()) artifact["metadata"] = std::move(metadata);
-    if (auto address = own_address(story.outcome, target); target.name == "model_dir" && !address.empty()) artifact["uri"] = std::move(address);
+    if (auto metadata = metadata_of(summary, target.name); !metadata.empty()) artifact["metadata"] = std::move(metadata);
+    if (auto address = own_address(summary.outcome, target); target.name == "model_dir" && !address.empty()) artifact["uri"] = std::move(address);
     if (!artifact.empty()) output["artifacts"][target.name] = {{"artifacts", Json::array({std::move(artifact)})}};
   }
   return output;

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "data/json.h"
-#include "step/story.h"
+#include "step/step_summary.h"
 
 namespace trainstep::step {
 
@@ -24,6 +24,6 @@ bool registers(const OutputTarget& target, std::string_view address);
 // metrics and mlpipeline_metrics; model_dir names the job that made it, and its location if the program has given an address that registers()
 // accepts; metadata that the program set on an artifact is included and takes precedence. `parameters`: by output name, none of them null; nulls
 // inside of them are kept.
-Json executor_output(const Story& story, const std::map<std::string, Json>& parameters);
+Json executor_output(const StepSummary& summary, const std::map<std::string, Json>& parameters);
 
 }  // namespace trainstep::step

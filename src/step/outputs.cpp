@@ -60,8 +60,8 @@ OwnFile own_value(const run::OutputFound& output, const OutputTarget& target) {
   return ui_entries(text) ? OwnFile{true, std::move(text)} : OwnFile{};
 }
 
-OwnFile own_file(const Story& story, const OutputTarget& target, const FileReader& read_file) {
-  const auto* output = mapped_to(story.outcome, target.name);
+OwnFile own_file(const StepSummary& summary, const OutputTarget& target, const FileReader& read_file) {
+  const auto* output = mapped_to(summary.outcome, target.name);
   if (output == nullptr || output->earlier || !output->present) return {};
   if (!output->artifact) return own_value(*output, target);
   if (spec::named_place(output->path).address && output->path != target.uri) return {};  // it names another location
@@ -81,7 +81,7 @@ Json merged_metrics(const OwnFile& own, Json object) {
 }
 
 // Includes the program's own entries; nullopt: what the program wrote there must be kept.
-std::optional<Json> merged_ui_metadata(const OwnFile& own, const Story& story, std::string_view report) {
+std::optional<Json> merged_ui_metadata(const OwnFile& own, const StepSummary& summary, std::string_view report) {
   if (own.there && !own.text) return std::nullopt;
   Json entries;
   if (own.text && !trim(*own.text).empty()) {
@@ -89,19 +89,20 @@ std::optional<Json> merged_ui_metadata(const OwnFile& own, const Story& story, s
     if (!list) return std::nullopt;
     entries = std::move(*list);
   }
-  return v1_ui_metadata(entries, story.metrics, report);
+  return v1_ui_metadata(entries, summary.metrics, report);
 }
 
 class Renderer {
  public:
-  Renderer(const Story& story, const FileReader& read_file, std::string_view report) : m_story(story), m_read_file(read_file), m_report(report) {}
+  Renderer(const StepSummary& summary, const FileReader& read_file, std::string_view report)
+      : m_summary(summary), m_read_file(read_file), m_report(report) {}
 
   Rendered render() && {
-    for (const auto& target : m_story.inputs.targets)
+    for (const auto& target : m_summary.inputs.targets)
       if (!target.path.empty()) put(target);
-    const auto& place = m_story.inputs.executor_output_file;
-    if (m_story.succeeded() && m_rendered.missing.empty() && !place.empty())
-      m_rendered.files.push_back({place, to_text(executor_output(m_story, m_parameters))});
+    const auto& place = m_summary.inputs.executor_output_file;
+    if (m_summary.succeeded() && m_rendered.missing.empty() && !place.empty())
+      m_rendered.files.push_back({place, to_text(executor_output(m_summary, m_parameters))});
     return std::move(m_rendered);
   }
 
@@ -110,7 +111,7 @@ class Renderer {
     const auto value = value_of(target);
     const bool parameter = target.kind == OutputTarget::Kind::parameter;
     if (!value) {
-      if (parameter && m_story.succeeded()) m_rendered.missing.push_back(target.name);
+      if (parameter && m_summary.succeeded()) m_rendered.missing.push_back(target.name);
       return;
     }
     if (parameter) m_parameters[target.name] = *value;
@@ -119,7 +120,7 @@ class Renderer {
   }
 
   [[nodiscard]] std::string file_text(const OutputTarget& target, const Json& value) const {
-    const bool words = m_story.inputs.python_json && (target.name == "results" || target.name == "metrics") && !all_finite(value);
+    const bool words = m_summary.inputs.python_json && (target.name == "results" || target.name == "metrics") && !all_finite(value);
     return words ? to_python_text(value) : to_pretty_text(value);
   }
 
@@ -127,28 +128,28 @@ class Renderer {
   [[nodiscard]] std::optional<Json> value_of(const OutputTarget& target) const {
     const bool artifact = target.kind != OutputTarget::Kind::parameter;
     const bool shared = target.name == "metrics" || target.name == "mlpipeline_metrics" || target.name == "mlpipeline_ui_metadata";
-    const auto own = shared && artifact ? own_file(m_story, target, m_read_file) : OwnFile{};
-    if (target.name == "mlpipeline_ui_metadata") return merged_ui_metadata(own, m_story, m_report);
+    const auto own = shared && artifact ? own_file(m_summary, target, m_read_file) : OwnFile{};
+    if (target.name == "mlpipeline_ui_metadata") return merged_ui_metadata(own, m_summary, m_report);
     if (shared && is_to_stay(own, target)) return std::nullopt;
     if (target.name == "metrics")
-      return merged_metrics(own, m_story.inputs.python_json ? all_metrics(m_story.metrics) : metrics_object(m_story.metrics));
-    if (target.name == "mlpipeline_metrics") return v1_metrics(m_story.metrics);
+      return merged_metrics(own, m_summary.inputs.python_json ? all_metrics(m_summary.metrics) : metrics_object(m_summary.metrics));
+    if (target.name == "mlpipeline_metrics") return v1_metrics(m_summary.metrics);
     if (target.name == "report") return Json(std::string(m_report));
-    if (target.name == "job_name") return m_story.plan == nullptr ? std::optional<Json>() : Json(m_story.plan->job_name);
+    if (target.name == "job_name") return m_summary.plan == nullptr ? std::optional<Json>() : Json(m_summary.plan->job_name);
     if (target.name == "results")
-      return m_story.succeeded() ? std::optional(results_object(m_story.outcome, m_story.inputs, m_read_file)) : std::nullopt;
+      return m_summary.succeeded() ? std::optional(results_object(m_summary.outcome, m_summary.inputs, m_read_file)) : std::nullopt;
     return artifact ? std::nullopt : returned(target.name);
   }
 
   [[nodiscard]] std::optional<Json> returned(const std::string& name) const {
-    for (const auto& output : m_story.outcome.outputs)
+    for (const auto& output : m_summary.outcome.outputs)
       if (output.name == name && output.value && !output.value->is_null()) return output.value;
-    const auto metrics = all_metrics(m_story.metrics);
+    const auto metrics = all_metrics(m_summary.metrics);
     if (const auto* metric = find(metrics, name)) return *metric;
     return std::nullopt;
   }
 
-  const Story& m_story;
+  const StepSummary& m_summary;
   const FileReader& m_read_file;
   std::string_view m_report;
   Rendered m_rendered;
@@ -157,12 +158,12 @@ class Renderer {
 
 // If this run made no model: Argo fails a step whose declared artifact is missing. If the model was delivered to its address: KFP's launcher uploads
 // what is at the path – nothing for an empty folder – and fails if the path does not exist. Failing to create the folder is only an error for Argo.
-Result<void> make_model_folder(const Story& story) {
-  for (const auto& target : story.inputs.targets) {
+Result<void> make_model_folder(const StepSummary& summary) {
+  for (const auto& target : summary.inputs.targets) {
     std::error_code unknown;
     if (target.name != "model_dir" || target.path.empty() || std::filesystem::exists(target.path, unknown)) continue;
     const bool optional = target.kind == OutputTarget::Kind::artifact;
-    if (!optional && mapped_to(story.outcome, target.name) != nullptr) continue;
+    if (!optional && mapped_to(summary.outcome, target.name) != nullptr) continue;
     auto made = make_directories(target.path);
     if (!made && made.error().kind == ErrorKind::input) made.error().kind = ErrorKind::conflict;  // not caused by the program
     if (!made && !optional) return made;
@@ -171,20 +172,20 @@ Result<void> make_model_folder(const Story& story) {
 }
 
 // Only the program can write a model. Neither an older one at that path nor metadata alone counts.
-Result<void> check_model(const Story& story) {
-  const auto* model = story.succeeded() ? mapped_to(story.outcome, "model_dir") : nullptr;
-  if (model == nullptr || has_model(story.outcome)) return {};
+Result<void> check_model(const StepSummary& summary) {
+  const auto* model = summary.succeeded() ? mapped_to(summary.outcome, "model_dir") : nullptr;
+  if (model == nullptr || has_model(summary.outcome)) return {};
   if (const auto place = spec::named_place(model->path); !place.fault.empty())
     return input_error(fmt::format("model_dir: the program reported its model at {}, which {}", place.text, place.fault));
   return input_error(fmt::format("model_dir: the program wrote nothing to {}{}", model->path, model->present ? ", it only set metadata" : ""));
 }
 
 // An error if there is no model where the launcher would register one.
-Result<void> check_registered(const Story& story) {
-  if (!story.succeeded()) return {};
-  for (const auto& target : story.inputs.targets) {
+Result<void> check_registered(const StepSummary& summary) {
+  if (!summary.succeeded()) return {};
+  for (const auto& target : summary.inputs.targets) {
     if (target.kind != OutputTarget::Kind::artifact || target.name != "model_dir") continue;
-    const auto address = own_address(story.outcome, target);
+    const auto address = own_address(summary.outcome, target);
     if (address.empty() || registers(target, address)) continue;
     return input_error(
         fmt::format("model_dir: the program reported its model at {}, which Kubeflow Pipelines cannot register: it accepts only locations in the "
@@ -198,10 +199,10 @@ Result<void> check_registered(const Story& story) {
 bool is_of_metrics(const spec::Output& output) { return names_metrics(output.name) || spec::holds_metrics(output); }
 
 // An error for what the program should have written to a path, and did not. Paths of the step have their own rules.
-Result<void> check_written(const Story& story) {
-  if (!story.succeeded() || story.plan == nullptr) return {};
-  for (const auto& found : story.outcome.outputs) {
-    const auto* output = spec::find_output(story.plan->program, found.name);
+Result<void> check_written(const StepSummary& summary) {
+  if (!summary.succeeded() || summary.plan == nullptr) return {};
+  for (const auto& found : summary.outcome.outputs) {
+    const auto* output = spec::find_output(summary.plan->program, found.name);
     const bool absent = (!found.present || found.earlier) && !found.value && found.step_path.empty();
     if (output == nullptr || !absent || !found.artifact || is_of_metrics(*output)) continue;
     const auto place = spec::named_place(found.path);
@@ -212,9 +213,9 @@ Result<void> check_written(const Story& story) {
   return {};
 }
 
-Error missing_error(const Story& story, const std::vector<std::string>& missing) {
+Error missing_error(const StepSummary& summary, const std::vector<std::string>& missing) {
   std::vector<std::string> known;
-  for (const auto& output : story.outcome.outputs)
+  for (const auto& output : summary.outcome.outputs)
     if (output.value && !output.value->is_null()) known.push_back(output.name);
   return input_error(fmt::format("output {}: neither a returned value nor a metric has this name; the program returned {}", join(missing, ", "),
                                  known.empty() ? "no values" : join(known, ", ")));
@@ -229,10 +230,10 @@ Result<void> nothing_written(Result<void> written) {
 }
 
 // The files whose folders have not changed; the others are not written. Error (conflict): that of the first of them.
-std::pair<std::vector<FileContent>, Result<void>> at_their_places(const Story& story, std::vector<FileContent> files) {
+std::pair<std::vector<FileContent>, Result<void>> at_their_places(const StepSummary& summary, std::vector<FileContent> files) {
   Result<void> first;
   std::erase_if(files, [&](const FileContent& file) {
-    auto kept = story.folders == nullptr ? Result<void>() : story.folders->check(file.path);
+    auto kept = summary.folders == nullptr ? Result<void>() : summary.folders->check(file.path);
     if (kept) return false;
     if (first) first = std::move(kept);
     return true;
@@ -241,41 +242,41 @@ std::pair<std::vector<FileContent>, Result<void>> at_their_places(const Story& s
 }
 
 // The step fails because of `error`, and its outputs say so.
-Result<void> write_as_failed(const Story& story, Error error, const FileReader& read_file) {
-  auto outcome = story.outcome;
+Result<void> write_as_failed(const StepSummary& summary, Error error, const FileReader& read_file) {
+  auto outcome = summary.outcome;
   outcome.verdict = result::lost_outputs(error);
-  const Story failed{.inputs = story.inputs,
-                     .outcome = outcome,
-                     .plan = story.plan,
-                     .replicas = story.replicas,
-                     .metrics = story.metrics,
-                     .report_place = story.report_place,
-                     .folders = story.folders};
-  TRY(nothing_written(write_together(at_their_places(story, render_outputs(failed, read_file, render_report(failed)).files).first)));
+  const StepSummary failed{.inputs = summary.inputs,
+                           .outcome = outcome,
+                           .plan = summary.plan,
+                           .replicas = summary.replicas,
+                           .metrics = summary.metrics,
+                           .report_place = summary.report_place,
+                           .folders = summary.folders};
+  TRY(nothing_written(write_together(at_their_places(summary, render_outputs(failed, read_file, render_report(failed)).files).first)));
   return error;
 }
 
 }  // namespace
 
-Rendered render_outputs(const Story& story, const FileReader& read_file, std::string_view report) {
-  return Renderer(story, read_file, report).render();
+Rendered render_outputs(const StepSummary& summary, const FileReader& read_file, std::string_view report) {
+  return Renderer(summary, read_file, report).render();
 }
 
-Result<void> write_outputs(const Story& story, const FileReader& read_file, const std::function<Result<void>()>& commit) {
-  if (auto checked = check_model(story); !checked) return write_as_failed(story, checked.error(), read_file);
-  if (auto checked = check_registered(story); !checked) return write_as_failed(story, checked.error(), read_file);
-  if (auto checked = check_written(story); !checked) return write_as_failed(story, checked.error(), read_file);
-  const auto rendered = render_outputs(story, read_file, render_report(story));
-  if (!rendered.missing.empty()) return write_as_failed(story, missing_error(story, rendered.missing), read_file);
-  const auto [files, moved] = at_their_places(story, rendered.files);
-  if (!story.succeeded()) {
+Result<void> write_outputs(const StepSummary& summary, const FileReader& read_file, const std::function<Result<void>()>& commit) {
+  if (auto checked = check_model(summary); !checked) return write_as_failed(summary, checked.error(), read_file);
+  if (auto checked = check_registered(summary); !checked) return write_as_failed(summary, checked.error(), read_file);
+  if (auto checked = check_written(summary); !checked) return write_as_failed(summary, checked.error(), read_file);
+  const auto rendered = render_outputs(summary, read_file, render_report(summary));
+  if (!rendered.missing.empty()) return write_as_failed(summary, missing_error(summary, rendered.missing), read_file);
+  const auto [files, moved] = at_their_places(summary, rendered.files);
+  if (!summary.succeeded()) {
     TRY(nothing_written(write_together(files)));
     return moved;
   }
   auto written = moved ? write_together(files, commit) : moved;
-  if (!written && can_be_told(written.error())) return write_as_failed(story, written.error(), read_file);
+  if (!written && can_be_told(written.error())) return write_as_failed(summary, written.error(), read_file);
   TRY(std::move(written));
-  return make_model_folder(story);
+  return make_model_folder(summary);
 }
 
 }  // namespace trainstep::step

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "step/file_set.h"
-#include "step/story.h"
+#include "step/step_summary.h"
 
 namespace trainstep::step {
 
@@ -27,7 +27,7 @@ struct Rendered {
   std::vector<FileContent> files;
   std::vector<std::string> missing;  // KFP v2 parameters that have no value after a success
 };
-Rendered render_outputs(const Story& story, const FileReader& read_file, std::string_view report);
+Rendered render_outputs(const StepSummary& summary, const FileReader& read_file, std::string_view report);
 
 // Renders the report and writes all outputs together. After a success an empty folder is created at the path of model_dir if nothing is there. Error
 // (input), in which case the step fails and its files say so: a KFP v2 output parameter without a value (KFP would fail the step and lose its log);
@@ -35,6 +35,6 @@ Rendered render_outputs(const Story& story, const FileReader& read_file, std::st
 // wrote is of a kind that cannot be committed. Error (conflict), likewise: the folder of a file has been replaced; that file is not written. For all
 // other errors, those of write_together() and of `commit`, nothing was written. After a success `commit` moves the program's own outputs to their
 // places, when only the renames of our own files remain.
-Result<void> write_outputs(const Story& story, const FileReader& read_file, const std::function<Result<void>()>& commit = {});
+Result<void> write_outputs(const StepSummary& summary, const FileReader& read_file, const std::function<Result<void>()>& commit = {});
 
 }  // namespace trainstep::step

@@ -67,21 +67,21 @@ std::string time_text(Time time) {
   return text + " UTC";
 }
 
-std::string kind_text(const Story& story) {
-  if (story.plan == nullptr) return {};
-  const auto workers = story.plan->distribution.workers;
-  return fmt::format("{}, {} worker{}", story.plan->job_type, workers, workers == 1 ? "" : "s");
+std::string kind_text(const StepSummary& summary) {
+  if (summary.plan == nullptr) return {};
+  const auto workers = summary.plan->distribution.workers;
+  return fmt::format("{}, {} worker{}", summary.plan->job_type, workers, workers == 1 ? "" : "s");
 }
 
-std::string headline_part(const Story& story) {
-  const auto& outcome = story.outcome;
+std::string headline_part(const StepSummary& summary) {
+  const auto& outcome = summary.outcome;
   const auto verdict_class = outcome.verdict.verdict_class;
-  const auto title = story.plan != nullptr ? story.plan->job_name : story.inputs.request.model_name;
+  const auto title = summary.plan != nullptr ? summary.plan->job_name : summary.inputs.request.model_name;
   std::string part = fmt::format("<header>\n<h1>{}</h1>\n<p><span class=\"verdict {}\">{}</span> <span class=\"soft\">after {}", escaped(title),
                                  colour(verdict_class), headline(verdict_class), describe(outcome.ended - outcome.started));
-  if (const auto kind = kind_text(story); !kind.empty()) part += " · " + escaped(kind);
+  if (const auto kind = kind_text(summary); !kind.empty()) part += " · " + escaped(kind);
   part += fmt::format(" · {}</span></p>\n", time_text(outcome.ended));
-  const bool nothing_said = outcome.verdict.message.empty() && !outcome.verdict.first_failure && !story.succeeded();
+  const bool nothing_said = outcome.verdict.message.empty() && !outcome.verdict.first_failure && !summary.succeeded();
   const auto text = nothing_said ? result::describe(outcome.verdict) : outcome.verdict.message;
   const bool told = verdict_class == VerdictClass::user && text == plain_user_failure;  // already said by the headline
   if (!text.empty() && !told) part += fmt::format("<p>{}</p>\n", escaped(text));
@@ -90,18 +90,18 @@ std::string headline_part(const Story& story) {
   return part + "</header>\n";
 }
 
-std::string failure_part(const Story& story) {
-  const auto& failure = story.outcome.verdict.first_failure;
+std::string failure_part(const StepSummary& summary) {
+  const auto& failure = summary.outcome.verdict.first_failure;
   if (!failure) return {};
   auto part = fmt::format("<section>\n<h2>First failure</h2>\n<p>{}</p>\n", escaped(result::describe(*failure)));
   if (!failure->last_lines.empty()) part += fmt::format("<pre>{}</pre>\n", escaped(join(failure->last_lines, "\n")));
   return part + "</section>\n";
 }
 
-std::string phases_part(const Story& story) {
-  const auto& timeline = story.outcome.timeline;
+std::string phases_part(const StepSummary& summary) {
+  const auto& timeline = summary.outcome.timeline;
   if (timeline.entries.empty()) return {};
-  const auto end = timeline.end.value_or(story.outcome.ended);
+  const auto end = timeline.end.value_or(summary.outcome.ended);
   auto part = "<section>\n<h2>Phases</h2>\n" + phase_bar(timeline, end) + "\n<ul class=\"legend\">\n";
   for (const auto phase : result::all_phases) {
     const auto was = std::any_of(timeline.entries.begin(), timeline.entries.end(), [&](const auto& entry) { return entry.phase == phase; });
@@ -112,12 +112,12 @@ std::string phases_part(const Story& story) {
   return part + "</ul>\n</section>\n";
 }
 
-std::string footer_part(const Story& story) {
-  std::string part = fmt::format("<footer>\n<p>trainstep {} · started {}", TRAINSTEP_VERSION, time_text(story.outcome.started));
-  if (const auto* plan = story.plan) {
+std::string footer_part(const StepSummary& summary) {
+  std::string part = fmt::format("<footer>\n<p>trainstep {} · started {}", TRAINSTEP_VERSION, time_text(summary.outcome.started));
+  if (const auto* plan = summary.plan) {
     part += fmt::format(" · run {}", escaped(plan->run_id));
     if (!plan->name_space.empty()) part += fmt::format(" · namespace {}", escaped(plan->name_space));
-    if (!plan->image.value.empty()) part += fmt::format(" · image {}", escaped(redacted(plan->image.value, secrets_of(story.inputs, plan))));
+    if (!plan->image.value.empty()) part += fmt::format(" · image {}", escaped(redacted(plan->image.value, secrets_of(summary.inputs, plan))));
     part += fmt::format(" · specification {}", escaped(plan->spec_hash.substr(0, 12)));
   }
   return part + "</p>\n</footer>\n";

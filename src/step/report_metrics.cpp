@@ -17,8 +17,8 @@ constexpr std::size_t most_cards = 24;
 constexpr std::size_t most_rows = 200;
 
 // The program's final value takes precedence over the last point of the curve.
-std::string final_value(const Story& story, const result::MetricSeries& series) {
-  for (const auto& metric : story.metrics)
+std::string final_value(const StepSummary& summary, const result::MetricSeries& series) {
+  for (const auto& metric : summary.metrics)
     if (metric.name == series.name) return number_text(metric.value);
   return series.points.empty() ? "" : number_text(series.points.back().value);
 }
@@ -33,14 +33,14 @@ std::string breakable(const std::string& text) {
   return result;
 }
 
-std::string card(const Story& story, const CurveGroup& group) {
+std::string card(const StepSummary& summary, const CurveGroup& group) {
   std::string values;
   if (group.lines.size() == 1) {
-    values = fmt::format("<span class=\"value\">{}</span>", final_value(story, *group.lines.front().series));
+    values = fmt::format("<span class=\"value\">{}</span>", final_value(summary, *group.lines.front().series));
   } else {
     values = "<span class=\"roles\">";
     for (std::size_t i = 0; i < group.lines.size(); ++i)
-      values += fmt::format("<span class=\"role-{}\">{} {}</span>", i, escaped(group.lines[i].role), final_value(story, *group.lines[i].series));
+      values += fmt::format("<span class=\"role-{}\">{} {}</span>", i, escaped(group.lines[i].role), final_value(summary, *group.lines[i].series));
     values += "</span>";
   }
   return fmt::format("<figure><figcaption><span class=\"title\">{}</span>{}</figcaption>{}</figure>\n", breakable(escaped(group.title)), values,
@@ -53,22 +53,22 @@ bool has_curve(const std::vector<result::MetricSeries>& curves, const std::strin
 
 }  // namespace
 
-std::string metrics_part(const Story& story) {
-  const auto curves = curves_of(story.outcome);
+std::string metrics_part(const StepSummary& summary) {
+  const auto curves = curves_of(summary.outcome);
   const auto groups = group_curves(curves);
-  if (groups.empty() && story.metrics.empty()) return {};
+  if (groups.empty() && summary.metrics.empty()) return {};
   std::string cards;
-  for (std::size_t i = 0; i < groups.size() && i < most_cards; ++i) cards += card(story, groups[i]);
+  for (std::size_t i = 0; i < groups.size() && i < most_cards; ++i) cards += card(summary, groups[i]);
   std::string rows;
   std::size_t count = 0;
-  for (const auto& metric : story.metrics)
+  for (const auto& metric : summary.metrics)
     if ((groups.size() > most_cards || !has_curve(curves, metric.name)) && ++count <= most_rows)
       rows += fmt::format("<tr><td>{}</td><td class=\"num\">{}</td></tr>\n", escaped(metric.name), number_text(metric.value));
   std::string part = "<section>\n<h2>Metrics</h2>\n";
   if (!cards.empty()) part += "<div class=\"cards\">\n" + cards + "</div>\n";
   if (count > most_rows) rows += fmt::format("<tr><td class=\"soft\">and {} more</td><td></td></tr>\n", count - most_rows);
   if (!rows.empty()) part += "<table>\n<tr><th>metric</th><th class=\"num\">final value</th></tr>\n" + rows + "</table>\n";
-  if (const auto sentence = left_out_metrics(story)) part += fmt::format("<p class=\"soft\">{}</p>\n", escaped(*sentence));
+  if (const auto sentence = left_out_metrics(summary)) part += fmt::format("<p class=\"soft\">{}</p>\n", escaped(*sentence));
   return part + "</section>\n";
 }
 

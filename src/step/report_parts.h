@@ -7,26 +7,26 @@
 
 #include "base/time.h"
 #include "result/verdict.h"
-#include "step/story.h"
+#include "step/step_summary.h"
 
 namespace trainstep::step {
 
-std::string headline_part(const Story& story);
-std::string failure_part(const Story& story);
-std::string phases_part(const Story& story);
-std::string metrics_part(const Story& story);
-std::string replicas_part(const Story& story);
-std::string asked_part(const Story& story);
-std::string outputs_part(const Story& story);
-std::string parameters_part(const Story& story);
-std::string footer_part(const Story& story);
+std::string headline_part(const StepSummary& summary);
+std::string failure_part(const StepSummary& summary);
+std::string phases_part(const StepSummary& summary);
+std::string metrics_part(const StepSummary& summary);
+std::string replicas_part(const StepSummary& summary);
+std::string asked_part(const StepSummary& summary);
+std::string outputs_part(const StepSummary& summary);
+std::string parameters_part(const StepSummary& summary);
+std::string footer_part(const StepSummary& summary);
 
 // The program wrote it, but the step failed before it was moved to its place.
-bool was_held_back(const Story& story, const run::OutputFound& output);
+bool was_held_back(const StepSummary& summary, const run::OutputFound& output);
 // "Succeeded", "Training failed", …
 std::string_view headline(result::VerdictClass verdict_class);
 // "PyTorch, 2 workers"; empty without a plan.
-std::string kind_text(const Story& story);
+std::string kind_text(const StepSummary& summary);
 // "2026-11-21 08:15:30 UTC"
 std::string time_text(Time time);
 

@@ -75,8 +75,8 @@ std::string parameter_row(const plan::BoundInput& input, const Secrets& secrets)
 
 }  // namespace
 
-std::string replicas_part(const Story& story) {
-  const auto& members = story.outcome.members;
+std::string replicas_part(const StepSummary& summary) {
+  const auto& members = summary.outcome.members;
   if (members.empty()) return {};
   std::string part =
       "<section>\n<h2>Replicas</h2>\n<div class=\"scroll\"><table class=\"wide replicas\">\n<tr class=\"names\"><th>name</th><th>place</th><th "
@@ -86,7 +86,7 @@ std::string replicas_part(const Story& story) {
   for (const auto& member : members) {
     // Of a large gang: the first ones, and those that failed.
     if (shown < most_replicas || (failed(member) && shown < 2 * most_replicas))
-      part += replica_row(member, story.outcome), ++shown;
+      part += replica_row(member, summary.outcome), ++shown;
     else
       ++left_out;
   }
@@ -95,14 +95,14 @@ std::string replicas_part(const Story& story) {
   return part + "</section>\n";
 }
 
-std::string asked_part(const Story& story) {
-  if (story.plan == nullptr || story.replicas.empty()) return {};
-  const auto seconds = std::chrono::duration<double>(story.outcome.timeline.spent_in(result::Phase::running, story.outcome.ended)).count();
+std::string asked_part(const StepSummary& summary) {
+  if (summary.plan == nullptr || summary.replicas.empty()) return {};
+  const auto seconds = std::chrono::duration<double>(summary.outcome.timeline.spent_in(result::Phase::running, summary.outcome.ended)).count();
   std::string part =
       "<section>\n<h2>Requested</h2>\n<div class=\"scroll\"><table>\n<tr><th>replicas</th><th class=\"num\">count</th><th class=\"num\">CPUs</th><th "
       "class=\"num\">memory</th><th class=\"num\">GPUs</th></tr>\n";
   long long gpus = 0;
-  for (const auto& replicas : story.replicas) {
+  for (const auto& replicas : summary.replicas) {
     const auto& resources = replicas.resources;
     gpus += static_cast<long long>(replicas.count) * resources.gpus.value;
     part += fmt::format("<tr><td>{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td></tr>\n",
@@ -116,16 +116,16 @@ std::string asked_part(const Story& story) {
   return part + "</section>\n";
 }
 
-std::string outputs_part(const Story& story) {
-  const auto& outputs = story.outcome.outputs;
+std::string outputs_part(const StepSummary& summary) {
+  const auto& outputs = summary.outcome.outputs;
   if (outputs.empty()) return {};
-  const auto secrets = secrets_of(story.inputs, story.plan);
+  const auto secrets = secrets_of(summary.inputs, summary.plan);
   std::string rows;
   for (const auto& output : outputs) {
     std::string value = "<span class=\"bad\">missing</span>";
     if (output.value)
       value = value_text(output.name, *output.value, secrets);
-    else if (was_held_back(story, output))
+    else if (was_held_back(summary, output))
       value = "<span class=\"bad\">was not written to</span> " + place_text(output.path, secrets);
     else if (!output.artifact)
       value = "<span class=\"soft\">no value</span>";
@@ -136,13 +136,13 @@ std::string outputs_part(const Story& story) {
   return "<section>\n<h2>Outputs</h2>\n<div class=\"scroll\"><table>\n" + rows + "</table></div>\n</section>\n";
 }
 
-std::string parameters_part(const Story& story) {
-  const auto secrets = secrets_of(story.inputs, story.plan);
+std::string parameters_part(const StepSummary& summary) {
+  const auto secrets = secrets_of(summary.inputs, summary.plan);
   std::string rows;
-  if (story.plan != nullptr) {
-    for (const auto& input : story.plan->binding.inputs) rows += parameter_row(input, secrets);
+  if (summary.plan != nullptr) {
+    for (const auto& input : summary.plan->binding.inputs) rows += parameter_row(input, secrets);
   } else {
-    for (const auto& [name, value] : story.inputs.request.train_parameters.items())
+    for (const auto& [name, value] : summary.inputs.request.train_parameters.items())
       rows += fmt::format("<tr><td class=\"name\">{}</td><td>{}</td><td class=\"soft\">given</td></tr>\n", escaped(name),
                           value_text(name, value, secrets));
   }

@@ -141,15 +141,15 @@ Json all_metrics(const std::vector<result::Metric>& metrics) {
   return object;
 }
 
-std::optional<std::string> left_out_metrics(const Story& story) {
+std::optional<std::string> left_out_metrics(const StepSummary& summary) {
   constexpr std::size_t most = 12;
   const auto leaves_out = [&](const OutputTarget& target) {
-    return !target.path.empty() && (target.name == "mlpipeline_metrics" || (target.name == "metrics" && !story.inputs.python_json));
+    return !target.path.empty() && (target.name == "mlpipeline_metrics" || (target.name == "metrics" && !summary.inputs.python_json));
   };
   std::vector<std::string> names;
-  for (const auto& metric : story.metrics)
+  for (const auto& metric : summary.metrics)
     if (!std::isfinite(metric.value)) names.push_back(fmt::format("{}={}", metric.name, number_text(metric.value)));
-  if (names.empty() || std::ranges::none_of(story.inputs.targets, leaves_out)) return std::nullopt;
+  if (names.empty() || std::ranges::none_of(summary.inputs.targets, leaves_out)) return std::nullopt;
   const auto count = names.size();
   names.resize(std::min(count, most));
   return fmt::format("metrics: {}{} {} omitted from the file, as JSON has no such number{}", join(names, ", "),

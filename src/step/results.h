@@ -12,7 +12,7 @@
 #include "result/metrics.h"
 #include "run/outcome.h"
 #include "step/inputs.h"
-#include "step/story.h"
+#include "step/step_summary.h"
 
 namespace trainstep::step {
 
@@ -44,7 +44,7 @@ Json metrics_object(const std::vector<result::Metric>& metrics);
 Json all_metrics(const std::vector<result::Metric>& metrics);
 
 // Names the values that metrics_object() omits from a metrics file, in one sentence; nullopt: there are none, or no such file.
-std::optional<std::string> left_out_metrics(const Story& story);
+std::optional<std::string> left_out_metrics(const StepSummary& summary);
 
 // A value in a form that read_metrics() knows, as its text.
 std::optional<std::string> metrics_text(const run::OutputFound& value);

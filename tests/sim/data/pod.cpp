@@ -4,8 +4,8 @@
 #include <csignal>
 #include <fstream>
 
+#include "agent/replica_run.h"
 #include "agent/report.h"
-#include "agent/story.h"
 #include "base/files.h"
 
 namespace trainstep::sim::data {

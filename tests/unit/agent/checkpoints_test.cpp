@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/story.h"
+#include "agent/replica_run.h"
 #include "base/fd.h"
 #include "base/file_lock.h"
 #include "base/mount.h"

@@ -70,9 +70,9 @@ TEST_CASE("a value is never taken for a command, and a positional is completed o
 TEST_CASE("behind -- stand another program's words") { CHECK(offered({"run", "--", "--m"}) == "files"); }
 
 TEST_CASE("the scripts read one candidate in each line, or a word for files") {
-  CHECK(to_text(complete(program(), {"re"})) == "replay\tTell.\n");
-  CHECK(to_text(complete(program(), {"run", "--metrics", ""})) == ":files\n");
-  CHECK(to_text(complete(program(), {"run", "--run-dir", ""})) == ":folders\n");
+  CHECK(lines_of(complete(program(), {"re"})) == "replay\tTell.\n");
+  CHECK(lines_of(complete(program(), {"run", "--metrics", ""})) == ":files\n");
+  CHECK(lines_of(complete(program(), {"run", "--run-dir", ""})) == ":folders\n");
   for (const auto* shell : {"bash", "zsh", "fish"}) CHECK_FALSE(completion_script(shell).empty());
   CHECK(completion_script("csh").empty());
 }

@@ -16,7 +16,7 @@
 #include <regex>
 #include <set>
 
-#include "a_story.h"
+#include "a_summary.h"
 #include "base/fd.h"
 #include "base/files.h"
 #include "step/kfp_v1.h"
@@ -71,7 +71,7 @@ class Folder {
 Result<std::string> from_disk(const std::string& path, std::size_t limit) { return read_file(path, limit); }
 
 TEST_CASE("Plain files hold metrics, results, the job's name and the report") {
-  AStory a;
+  ASummary a;
   a.target("metrics", "m");
   a.target("results", "r");
   a.target("job_name", "j");
@@ -80,7 +80,7 @@ TEST_CASE("Plain files hold metrics, results, the job's name and the report") {
   a.curve("accuracy", {0.8, 0.9});
   a.value("epochs", 3);
   a.value("note", "done");
-  const auto rendered = render_outputs(a.story(), files({}), "<html>");
+  const auto rendered = render_outputs(a.summary(), files({}), "<html>");
   CHECK(json(rendered, "m") == Json{{"loss", 0.25}, {"accuracy", 0.9}});
   CHECK(json(rendered, "r") == Json{{"epochs", 3}, {"note", "done"}});
   CHECK(content(rendered, "j") == "digits-0f3a9c1e22");
@@ -89,7 +89,7 @@ TEST_CASE("Plain files hold metrics, results, the job's name and the report") {
 }
 
 TEST_CASE("What the program wrote counts more than its log") {
-  AStory a;
+  ASummary a;
   a.curve("accuracy", {0.8, 0.9});
   a.curve("loss", {0.1});
   a.artifact("eval_metrics", "/w/eval", "", {{"f1", 0.7}, {"kind", "test"}});
@@ -101,72 +101,73 @@ TEST_CASE("What the program wrote counts more than its log") {
 }
 
 TEST_CASE("Values that are not finite stand in no file that machines read") {
-  AStory a;
+  ASummary a;
   a.target("metrics", "m");
   a.target("mlpipeline_metrics", "v1");
   a.curve("loss", {1, not_a_number});
   a.curve("peak", {infinite});
   a.curve("fine", {2});
-  const auto rendered = render_outputs(a.story(), files({}), "");
+  const auto rendered = render_outputs(a.summary(), files({}), "");
   CHECK(json(rendered, "m") == Json{{"fine", 2.0}});
   CHECK(json(rendered, "v1")["metrics"].size() == 1);
-  CHECK(left_out_metrics(a.story()) == "metrics: loss=NaN, peak=∞ are omitted from the file, as JSON has no such numbers");
+  CHECK(left_out_metrics(a.summary()) == "metrics: loss=NaN, peak=∞ are omitted from the file, as JSON has no such numbers");
 }
 
 TEST_CASE("A metric that JSON cannot say is told where a file leaves it out, in the report too") {
-  AStory a;
+  ASummary a;
   a.curve("fine", {2});
   a.target("metrics", "m");
-  CHECK_FALSE(left_out_metrics(a.story()));
+  CHECK_FALSE(left_out_metrics(a.summary()));
   a.curve("loss", {1, not_a_number});
   const std::string sentence = "metrics: loss=NaN is omitted from the file, as JSON has no such number";
-  CHECK(left_out_metrics(a.story()) == sentence);
-  CHECK_THAT(render_report(a.story()), Contains(sentence));
+  CHECK(left_out_metrics(a.summary()) == sentence);
+  CHECK_THAT(render_report(a.summary()), Contains(sentence));
   a.inputs.python_json = true;
-  CHECK_FALSE(left_out_metrics(a.story()));
-  CHECK_THAT(render_report(a.story()), !Contains("left out"));
+  CHECK_FALSE(left_out_metrics(a.summary()));
+  CHECK_THAT(render_report(a.summary()), !Contains("left out"));
   a.target("mlpipeline_metrics", "v1");
-  CHECK(left_out_metrics(a.story()) == sentence);
+  CHECK(left_out_metrics(a.summary()) == sentence);
   a.inputs.targets.clear();
-  CHECK_FALSE(left_out_metrics(a.story()));
+  CHECK_FALSE(left_out_metrics(a.summary()));
   a.target("metrics", "m");
   a.inputs.python_json = false;
   for (int i = 0; i < 13; ++i) a.curve("x" + std::to_string(i), {infinite});
-  CHECK_THAT(left_out_metrics(a.story()).value(), Contains("x10=∞ and 2 more are omitted"));
+  CHECK_THAT(left_out_metrics(a.summary()).value(), Contains("x10=∞ and 2 more are omitted"));
 }
 
 TEST_CASE("A parameter that bears the name of a metric which is no number gets it as a text, as a returned one") {
-  AStory a;
+  ASummary a;
   a.inputs.executor_output_file = "out.json";
   a.target("loss", "p", parameter);
   a.curve("loss", {not_a_number});
-  const auto rendered = render_outputs(a.story(), files({}), "");
+  const auto rendered = render_outputs(a.summary(), files({}), "");
   CHECK(rendered.missing.empty());
   CHECK(json(rendered, "out.json")["parameterValues"] == Json{{"loss", "NaN"}});
   CHECK(content(rendered, "p") == "NaN");
 }
 
 TEST_CASE("In results that Python reads they are numbers, and texts of the same words stay texts") {
-  AStory a;
+  ASummary a;
   a.target("results", "r");
   a.target("best", "p", parameter);
   a.value("best", not_a_number);
   a.value("history", Json{1, -infinite, "NaN", Json{{"x", infinite}}});
-  CHECK(json(render_outputs(a.story(), files({}), ""), "r") == Json{{"best", "NaN"}, {"history", {1, "-Infinity", "NaN", Json{{"x", "Infinity"}}}}});
+  CHECK(json(render_outputs(a.summary(), files({}), ""), "r") ==
+        Json{{"best", "NaN"}, {"history", {1, "-Infinity", "NaN", Json{{"x", "Infinity"}}}}});
   a.inputs.python_json = true;
-  const auto rendered = render_outputs(a.story(), files({}), "");
+  const auto rendered = render_outputs(a.summary(), files({}), "");
   CHECK(content(rendered, "r") == R"({"best":NaN,"history":[1,-Infinity,"NaN",{"x":Infinity}]})"
                                   "\n");
   CHECK(content(rendered, "p") == "NaN");
 }
 
 TEST_CASE("In metrics that Python reads they are numbers, too") {
-  AStory a;
+  ASummary a;
   a.target("metrics", "m");
   a.curve("loss", {not_a_number});
   a.curve("fine", {2});
   a.inputs.python_json = true;
-  CHECK(content(render_outputs(a.story(), files({}), ""), "m") == "{\"loss\":NaN,\"fine\":2.0}\n");
+  CHECK(content(render_outputs(a.summary(), files({}), ""), "m") == "{\"loss\":NaN,\"fine\":2.0}\n");
 }
 
 TEST_CASE("KFP v1 metrics have names that its server accepts, each once, at most 50") {
@@ -200,12 +201,12 @@ TEST_CASE("a metric whose name KFP v1 accepts keeps it beside others whose names
 }
 
 TEST_CASE("KFP v1 UI metadata keep the program's own entries and add metrics and report") {
-  AStory a;
+  ASummary a;
   a.target("mlpipeline_ui_metadata", "/o/ui");
   a.artifact("mlpipeline_ui_metadata", "/o/ui", "mlpipeline_ui_metadata");
   a.curve("loss \"x\"", {not_a_number});
   const auto reader = files({{"/o/ui", R"({"version": 1, "outputs": [{"type": "confusion_matrix"}]})"}});
-  const auto ui = json(render_outputs(a.story(), reader, "<html>"), "/o/ui");
+  const auto ui = json(render_outputs(a.summary(), reader, "<html>"), "/o/ui");
   REQUIRE(ui["outputs"].size() == 3);
   CHECK(ui["outputs"][0]["type"] == "confusion_matrix");
   CHECK(ui["outputs"][1]["source"] == "\"loss \"\"x\"\"\",NaN\n");
@@ -214,16 +215,16 @@ TEST_CASE("KFP v1 UI metadata keep the program's own entries and add metrics and
 }
 
 TEST_CASE("A metrics file of the program that holds something else stays as it is") {
-  AStory a;
+  ASummary a;
   a.target("metrics", "/o/m");
   a.artifact("metrics", "/o/m", "metrics");
-  CHECK(render_outputs(a.story(), files({{"/o/m", "epoch,loss\n1,0.5\n"}}), "").files.empty());
-  CHECK(render_outputs(a.story(), files({{"/o/m", R"({"loss": 0.5})"}}), "").files.size() == 1);
-  CHECK(render_outputs(a.story(), files({}), "").files.size() == 1);
+  CHECK(render_outputs(a.summary(), files({{"/o/m", "epoch,loss\n1,0.5\n"}}), "").files.empty());
+  CHECK(render_outputs(a.summary(), files({{"/o/m", R"({"loss": 0.5})"}}), "").files.size() == 1);
+  CHECK(render_outputs(a.summary(), files({}), "").files.size() == 1);
 }
 
 // As in a pipeline: the program's file was delivered to its address, the launcher will upload what lies at the path over it.
-struct Delivered : AStory {
+struct Delivered : ASummary {
   std::map<std::string, std::string> contents;  // of addresses: what the step has read there
 
   Delivered() {
@@ -233,7 +234,7 @@ struct Delivered : AStory {
     curve("loss", {0.5, 0.25});
   }
   void deliver(const std::string& formal, const std::string& step_path, const std::string& uri, const std::string& content) {
-    AStory::artifact(formal, uri, step_path);
+    ASummary::artifact(formal, uri, step_path);
     contents[uri] = content;
   }
   [[nodiscard]] FileReader reader() const {
@@ -243,7 +244,7 @@ struct Delivered : AStory {
       return text;
     };
   }
-  [[nodiscard]] Rendered rendered() const { return render_outputs(story(reader()), reader(), "<html>"); }
+  [[nodiscard]] Rendered rendered() const { return render_outputs(summary(reader()), reader(), "<html>"); }
   [[nodiscard]] std::vector<std::string> written() const {
     std::vector<std::string> paths;
     for (const auto& file : rendered().files) paths.push_back(file.path);
@@ -288,39 +289,39 @@ TEST_CASE_METHOD(Delivered, "UI metadata that were delivered keep their entries"
 }
 
 TEST_CASE_METHOD(Delivered, "Metadata alone, and a file elsewhere, leave the paths to the step") {
-  AStory::artifact("metrics", "minio://b/metrics", "metrics", {{"score", 0.5}});
+  ASummary::artifact("metrics", "minio://b/metrics", "metrics", {{"score", 0.5}});
   outcome.outputs.back().earlier = true;
-  AStory::artifact("v1", "https://elsewhere/v1", "mlpipeline_metrics");
+  ASummary::artifact("v1", "https://elsewhere/v1", "mlpipeline_metrics");
   CHECK(written().size() == 3);
   CHECK(json(rendered(), "/minio/b/metrics") == Json{{"score", 0.5}, {"loss", 0.25}});
 }
 
 TEST_CASE("A file of metrics that is too long to be read stays as it is") {
-  AStory a;
+  ASummary a;
   a.target("metrics", "/o/m");
   a.artifact("metrics", "/o/m", "metrics");
   a.curve("loss", {0.5});
   const auto padded = [](std::size_t size) { return R"({"score": 0.75})" + std::string(size, ' '); };
   const auto reader = files({{"/o/m", padded(std::size_t{2} << 20U)}});
-  CHECK(json(render_outputs(a.story(reader), reader, ""), "/o/m") == Json{{"score", 0.75}, {"loss", 0.5}});
+  CHECK(json(render_outputs(a.summary(reader), reader, ""), "/o/m") == Json{{"score", 0.75}, {"loss", 0.5}});
   const auto too_long = files({{"/o/m", padded(longest_metrics_file)}});
-  CHECK(render_outputs(a.story(too_long), too_long, "").files.empty());
+  CHECK(render_outputs(a.summary(too_long), too_long, "").files.empty());
 }
 
 TEST_CASE("What an earlier run left in a file of metrics counts for nothing") {
-  AStory a;
+  ASummary a;
   a.target("metrics", "/o/m");
   a.curve("loss", {0.5, 0.25});
   a.artifact("metrics", "/o/m", "metrics", {{"accuracy", 0.8}});
   a.outcome.outputs.back().earlier = true;
   for (const auto* left : {R"({"loss": 0.9, "old": 1})", "epoch,loss\n1,0.9\n"}) {
     const auto reader = files({{"/o/m", left}});
-    CHECK(json(render_outputs(a.story(reader), reader, ""), "/o/m") == Json{{"accuracy", 0.8}, {"loss", 0.25}});
+    CHECK(json(render_outputs(a.summary(reader), reader, ""), "/o/m") == Json{{"accuracy", 0.8}, {"loss", 0.25}});
   }
 }
 
 TEST_CASE("Small text outputs stand in the results, large ones and mapped ones by their address") {
-  AStory a;
+  ASummary a;
   a.target("model_dir", "/minio/b/model", artifact, "minio://b/model");
   a.artifact("model", "/minio/b/model", "model_dir");
   a.artifact("notes", "/w/notes", "");
@@ -339,7 +340,7 @@ TEST_CASE("Small text outputs stand in the results, large ones and mapped ones b
 }
 
 TEST_CASE("The KFP v2 executor output has the launcher's strict form") {
-  AStory a;
+  ASummary a;
   a.inputs.executor_output_file = "out.json";
   a.target("model_dir", "/minio/b/model", artifact, "minio://b/model");
   a.target("metrics", "/minio/b/metrics", artifact, "minio://b/metrics");
@@ -353,7 +354,7 @@ TEST_CASE("The KFP v2 executor output has the launcher's strict form") {
   a.value("flag", true);
   a.value("nothing", nullptr);
   a.artifact("model", "/minio/b/model", "model_dir", {{"framework", "pytorch"}, {"nothing", nullptr}, {"display_name", "x"}});
-  const auto rendered = render_outputs(a.story(), files({}), "<html>");
+  const auto rendered = render_outputs(a.summary(), files({}), "<html>");
   CHECK(rendered.files.back().path == "out.json");
   const auto output = json(rendered, "out.json");
   CHECK(output["parameterValues"] == Json{{"accuracy", 0.9},
@@ -373,7 +374,7 @@ TEST_CASE("The KFP v2 executor output has the launcher's strict form") {
 }
 
 TEST_CASE("What the program returned reaches KFP v2 as it is, with its nulls") {
-  AStory a;
+  ASummary a;
   a.inputs.executor_output_file = "out.json";
   a.target("results", "results", parameter);
   a.target("history", "history", parameter);
@@ -381,7 +382,7 @@ TEST_CASE("What the program returned reaches KFP v2 as it is, with its nulls") {
   const Json written{1, nullptr, Json::array(), {{"best", nullptr}, {"losses", {nullptr, 0.5, nullptr}}}, "-Infinity"};
   a.value("history", history);
   a.value("none", nullptr);
-  const auto rendered = render_outputs(a.story(), files({}), "");
+  const auto rendered = render_outputs(a.summary(), files({}), "");
   const Json wanted{{"history", written}, {"results", {{"history", written}, {"none", nullptr}}}};
   CHECK(json(rendered, "out.json")["parameterValues"] == wanted);
   CHECK(json(rendered, "history") == wanted["history"]);
@@ -389,18 +390,18 @@ TEST_CASE("What the program returned reaches KFP v2 as it is, with its nulls") {
 }
 
 TEST_CASE("Of an artifact's metadata only what is null itself stays away from KFP v2, which takes no such property") {
-  AStory a;
+  ASummary a;
   a.inputs.executor_output_file = "out.json";
   a.target("model_dir", "/minio/b/model", artifact, "minio://b/model");
   a.artifact("model", "/minio/b/model", "model_dir", {{"note", nullptr}, {"losses", {nullptr, 0.5}}, {"best", {{"epoch", nullptr}}}});
-  const auto metadata = json(render_outputs(a.story(), files({}), ""), "out.json")["artifacts"]["model_dir"]["artifacts"][0]["metadata"];
+  const auto metadata = json(render_outputs(a.summary(), files({}), ""), "out.json")["artifacts"]["model_dir"]["artifacts"][0]["metadata"];
   CHECK(metadata["losses"] == Json{nullptr, 0.5});
   CHECK(metadata["best"] == Json{{"epoch", nullptr}});
   CHECK_FALSE(metadata.contains("note"));
 }
 
 TEST_CASE("After a failure what is true is written, but no results and no executor output") {
-  AStory a;
+  ASummary a;
   a.outcome.verdict.verdict_class = result::VerdictClass::user;
   a.inputs.executor_output_file = "out.json";
   a.target("report", "report");
@@ -409,7 +410,7 @@ TEST_CASE("After a failure what is true is written, but no results and no execut
   a.target("job_name", "name");
   a.target("accuracy", "accuracy", parameter);
   a.curve("loss", {0.5});
-  const auto rendered = render_outputs(a.story(), files({}), "<html>");
+  const auto rendered = render_outputs(a.summary(), files({}), "<html>");
   std::vector<std::string> paths;
   paths.reserve(rendered.files.size());
   for (const auto& file : rendered.files) paths.push_back(file.path);
@@ -419,13 +420,13 @@ TEST_CASE("After a failure what is true is written, but no results and no execut
 
 TEST_CASE("A KFP v2 parameter without a value is an error that tells what there is, and the report says so") {
   const Folder folder;
-  AStory a;
+  ASummary a;
   a.inputs.executor_output_file = folder / "out.json";
   a.target("report", folder / "report");
   a.target("results", folder / "results");
   a.target("f1", folder / "f1", parameter);
   a.value("accuracy", 0.5);
-  const auto written = write_outputs(a.story(), from_disk);
+  const auto written = write_outputs(a.summary(), from_disk);
   REQUIRE_FALSE(written.has_value());
   CHECK_THAT(written.error().message, Contains("output f1: ") && Contains("the program returned accuracy"));
   CHECK(folder.names() == std::vector<std::string>{"report"});
@@ -435,12 +436,12 @@ TEST_CASE("A KFP v2 parameter without a value is an error that tells what there 
 
 TEST_CASE("All outputs are written, with their folders and nothing else") {
   const Folder folder;
-  AStory a;
+  ASummary a;
   a.inputs.executor_output_file = folder / "deep/er/out.json";
   a.target("report", folder / "report.html");
   a.target("metrics", folder / "metrics.json");
   a.target("model_dir", folder / "model");
-  REQUIRE(write_outputs(a.story(), from_disk).has_value());
+  REQUIRE(write_outputs(a.summary(), from_disk).has_value());
   auto names = folder.names();
   std::sort(names.begin(), names.end());
   CHECK(names == std::vector<std::string>{"deep", "metrics.json", "model", "report.html"});
@@ -450,40 +451,40 @@ TEST_CASE("All outputs are written, with their folders and nothing else") {
 
 TEST_CASE("A file of the step is written where a link leads, and the link stays") {
   const Folder folder;
-  AStory a;
+  ASummary a;
   a.target("metrics", folder / "link");
   a.curve("loss", {0.5});
   std::filesystem::create_symlink("deep/metrics.json", folder / "link");
-  REQUIRE(write_outputs(a.story(), from_disk).has_value());
+  REQUIRE(write_outputs(a.summary(), from_disk).has_value());
   CHECK(std::filesystem::is_symlink(folder / "link"));
   CHECK_THAT(*read_file(folder / "deep/metrics.json", 1U << 20U), Contains("0.5"));
 }
 
 TEST_CASE("A declared text that the program did not write is no success") {
   const Folder folder;
-  AStory a;
+  ASummary a;
   a.target("report", folder / "report");
   a.artifact("note", folder / "note", "");
   a.outcome.outputs.back().present = false;
-  CHECK(write_outputs(a.story(), from_disk).has_value());  // of no declared type
+  CHECK(write_outputs(a.summary(), from_disk).has_value());  // of no declared type
   a.plan.program.outputs.push_back({"note", spec::Type::artifact, "String"});
-  const auto written = write_outputs(a.story(), from_disk);
+  const auto written = write_outputs(a.summary(), from_disk);
   REQUIRE_FALSE(written.has_value());
   CHECK(written.error().kind == ErrorKind::input);
   CHECK_THAT(written.error().message, Contains("output note: the program succeeded, but did not write it"));
   CHECK_THAT(*read_file(folder / "report", 1U << 20U), Contains("did not write it") && !Contains("Succeeded"));
   a.outcome.outputs.back().step_path = "metrics";  // which the step writes itself, when the program does not
-  CHECK(write_outputs(a.story(), from_disk).has_value());
+  CHECK(write_outputs(a.summary(), from_disk).has_value());
 }
 
 TEST_CASE("No declared file or folder may be missing, whatever its type, but metrics") {
   const Folder folder;
-  AStory a;
+  ASummary a;
   a.artifact("data", folder / "data", "");
   auto& found = a.outcome.outputs.back();
   a.plan.program.outputs.push_back({"data", spec::Type::artifact, ""});
   auto& declared = a.plan.program.outputs.back();
-  const auto is_success = [&] { return write_outputs(a.story(), from_disk).has_value(); };
+  const auto is_success = [&] { return write_outputs(a.summary(), from_disk).has_value(); };
   CHECK(is_success());
   found.present = GENERATE(false, true);
   found.earlier = found.present;  // only metadata are this run's
@@ -501,13 +502,13 @@ TEST_CASE("No declared file or folder may be missing, whatever its type, but met
 
 TEST_CASE("A model that the program did not write is no success, even where an older one lies") {
   const Folder folder;
-  AStory a;
+  ASummary a;
   a.target("report", folder / "report");
   a.target("model_dir", folder / "model");
   a.artifact("model", folder / "model", "model_dir");
   a.outcome.outputs.back().present = false;
   std::filesystem::create_directory(folder / "model");
-  const auto written = write_outputs(a.story(), from_disk);
+  const auto written = write_outputs(a.summary(), from_disk);
   REQUIRE_FALSE(written.has_value());
   CHECK(written.error().kind == ErrorKind::input);
   CHECK_THAT(written.error().message, Contains("model_dir: the program wrote nothing to "));
@@ -516,7 +517,7 @@ TEST_CASE("A model that the program did not write is no success, even where an o
 
 TEST_CASE("The program's own outputs are committed last, and not when the step fails") {
   const Folder folder;
-  AStory a;
+  ASummary a;
   a.target("job_name", folder / "name");
   bool seen = false;
   int commits = 0;
@@ -526,18 +527,18 @@ TEST_CASE("The program's own outputs are committed last, and not when the step f
     return {};
   };
   SECTION("after a success") {
-    REQUIRE(write_outputs(a.story(), from_disk, commit).has_value());
+    REQUIRE(write_outputs(a.summary(), from_disk, commit).has_value());
     CHECK(commits == 1);
     CHECK_FALSE(seen);
   }
   SECTION("when it fails, nothing else appears") {
-    const auto written = write_outputs(a.story(), from_disk, [] { return Result<void>(internal_error("no")); });
+    const auto written = write_outputs(a.summary(), from_disk, [] { return Result<void>(internal_error("no")); });
     REQUIRE_FALSE(written.has_value());
     CHECK(folder.names().empty());
   }
   SECTION("when it cannot be committed because of what it is, the files tell of it") {
     a.target("report", folder / "report");
-    const auto written = write_outputs(a.story(), from_disk, [] { return Result<void>(input_error("the model is a file")); });
+    const auto written = write_outputs(a.summary(), from_disk, [] { return Result<void>(input_error("the model is a file")); });
     REQUIRE_FALSE(written.has_value());
     CHECK(written.error().kind == ErrorKind::input);
     CHECK_THAT(*read_file(folder / "report", 1U << 20U), Contains("the model is a file") && !Contains("Succeeded"));
@@ -545,26 +546,26 @@ TEST_CASE("The program's own outputs are committed last, and not when the step f
   SECTION("when another file cannot be written") {
     std::filesystem::create_directory(folder / "report");
     a.target("report", folder / "report");
-    const auto written = write_outputs(a.story(), from_disk, commit);
+    const auto written = write_outputs(a.summary(), from_disk, commit);
     REQUIRE_FALSE(written.has_value());
     CHECK(written.error().kind == ErrorKind::internal);  // no file tells of it
     CHECK(commits == 0);
   }
   SECTION("after a failure") {
     a.outcome.verdict.verdict_class = result::VerdictClass::user;
-    REQUIRE(write_outputs(a.story(), from_disk, commit).has_value());
+    REQUIRE(write_outputs(a.summary(), from_disk, commit).has_value());
     CHECK(commits == 0);
   }
 }
 
 TEST_CASE("Metadata without a file are no model: the step fails, and tells KFP nothing of one") {
   const Folder folder;
-  AStory a;
+  ASummary a;
   a.inputs.executor_output_file = folder / "out.json";
   a.target("model_dir", folder / "model", artifact, "minio://b/model");
   a.artifact("model", "minio://b/model", "model_dir", {{"framework", "pytorch"}});
   a.outcome.outputs.back().earlier = true;
-  const auto written = write_outputs(a.story(), from_disk);
+  const auto written = write_outputs(a.summary(), from_disk);
   REQUIRE_FALSE(written.has_value());
   CHECK(written.error().kind == ErrorKind::input);
   CHECK_THAT(written.error().message, Contains("model_dir: the program wrote nothing to minio://b/model, it only set metadata"));
@@ -588,12 +589,12 @@ TEST_CASE("A model whose address the program names is handed on where KFP regist
   }));
   CAPTURE(wanted, named);
   const Folder folder;
-  AStory a;
+  ASummary a;
   a.inputs.executor_output_file = folder / "out.json";
   a.target("model_dir", folder / "model", artifact, wanted);
   a.target("results", folder / "results", parameter);
   a.artifact("model", named, "model_dir");
-  const auto written = write_outputs(a.story(), from_disk);
+  const auto written = write_outputs(a.summary(), from_disk);
   REQUIRE(written.has_value() == registered);
   if (!registered) {
     CHECK(written.error().kind == ErrorKind::input);
@@ -607,31 +608,31 @@ TEST_CASE("A model whose address the program names is handed on where KFP regist
 }
 
 TEST_CASE("An address that can be none is no model, and what it lacks is told") {
-  AStory a;
+  ASummary a;
   a.target("model_dir", "model");
   a.artifact("model", "hf://", "model_dir");
   a.outcome.outputs.back().present = false;
-  const auto written = write_outputs(a.story(), from_disk);
+  const auto written = write_outputs(a.summary(), from_disk);
   REQUIRE_FALSE(written.has_value());
   CHECK(written.error().kind == ErrorKind::input);
   CHECK(written.error().message == "model_dir: the program reported its model at hf://, which has no name after hf://");
   a.plan.program.outputs = {{"data", spec::Type::artifact, "Dataset"}};
   a.outcome.outputs.back().name = "data";
   a.outcome.outputs.back().step_path.clear();
-  CHECK(write_outputs(a.story(), from_disk).error().message == "output data: the program reported it at hf://, which has no name after hf://");
+  CHECK(write_outputs(a.summary(), from_disk).error().message == "output data: the program reported it at hf://, which has no name after hf://");
 }
 
 TEST_CASE("Outside of KFP the program may name any address for its model") {
   const Folder folder;
-  AStory a;
+  ASummary a;
   a.target("model_dir", folder / "model");
   a.artifact("model", "s3://own/model", "model_dir");
-  CHECK(write_outputs(a.story(), from_disk).has_value());
+  CHECK(write_outputs(a.summary(), from_disk).has_value());
   CHECK(results_object(a.outcome, a.inputs, from_disk) == Json{{"model", "s3://own/model"}});
 }
 
 TEST_CASE("What an output holds besides a file stands in the results, where the step has no path for it") {
-  AStory a;
+  ASummary a;
   a.artifact("confusion", GENERATE("/w/confusion", ""), "", {{"matrix", {1, nullptr, 2}}, {"none", nullptr}});  // without a place: in a pod
   a.outcome.outputs.back().earlier = true;
   a.artifact("metrics", "/o/m", "metrics", {{"accuracy", 0.5}});
@@ -640,17 +641,17 @@ TEST_CASE("What an output holds besides a file stands in the results, where the 
 }
 
 TEST_CASE("Of a program that has no model KFP is told nothing but where one would be") {
-  AStory a;
+  ASummary a;
   a.inputs.executor_output_file = "out.json";
   a.target("model_dir", "/minio/b/model", artifact, "minio://b/model");
-  CHECK_FALSE(json(render_outputs(a.story(), files({}), ""), "out.json").contains("artifacts"));
+  CHECK_FALSE(json(render_outputs(a.summary(), files({}), ""), "out.json").contains("artifacts"));
 }
 
 TEST_CASE("A value is no artifact, whatever its name: it stands in the results") {
   const Folder folder;
   const auto* const name = GENERATE("model_dir", "metrics", "mlpipeline_metrics", "mlpipeline_ui_metadata", "report");
   CAPTURE(name);
-  AStory a;
+  ASummary a;
   a.inputs.executor_output_file = folder / "out.json";
   a.target(name, folder / name, artifact, std::string("minio://b/") + name);
   a.target("results", folder / "results", parameter);
@@ -660,7 +661,7 @@ TEST_CASE("A value is no artifact, whatever its name: it stands in the results")
     a.outcome.outputs.back().path = folder / name;
     std::ofstream(folder / name) << "0.5";
   }
-  REQUIRE(write_outputs(a.story(), from_disk).has_value());
+  REQUIRE(write_outputs(a.summary(), from_disk).has_value());
   const auto told = parse_json(*read_file(folder / "out.json", 1U << 20U), "out").value();
   CHECK(told == Json{{"parameterValues", {{"results", {{name, 0.5}}}}}});
   const std::string what = std::filesystem::is_directory(folder / name) ? "" : *read_file(folder / name, 1U << 20U);
@@ -668,45 +669,45 @@ TEST_CASE("A value is no artifact, whatever its name: it stands in the results")
 }
 
 TEST_CASE("A value that is metrics is merged with the log's, in any of their shapes, wherever it was read from") {
-  AStory a;
+  ASummary a;
   a.target("metrics", "m");
   a.curve("loss", {0.25});
   a.value("metrics", GENERATE(Json{{"accuracy", 0.5}, {"split", "test"}}, Json(R"({"accuracy": 0.5, "split": "test"})")));
   a.outcome.outputs.back().step_path = "metrics";
-  CHECK(json(render_outputs(a.story(), files({}), ""), "m") == Json{{"accuracy", 0.5}, {"loss", 0.25}, {"split", "test"}});
+  CHECK(json(render_outputs(a.summary(), files({}), ""), "m") == Json{{"accuracy", 0.5}, {"loss", 0.25}, {"split", "test"}});
   a.outcome.outputs.clear();
   a.value("eval_metrics", Json{{"metrics", {{{"name", "f1"}, {"numberValue", 0.7}}}}});
-  CHECK(json(render_outputs(a.story(), files({}), ""), "m") == Json{{"f1", 0.7}, {"loss", 0.25}});
+  CHECK(json(render_outputs(a.summary(), files({}), ""), "m") == Json{{"f1", 0.7}, {"loss", 0.25}});
 }
 
 TEST_CASE("The path of a model that was delivered to its address is an empty folder, of which a launcher uploads nothing") {
   const Folder folder;
-  AStory a;
+  ASummary a;
   a.target("model_dir", folder / "model", artifact, "minio://b/model");
   a.artifact("model", "minio://b/model", "model_dir");
-  REQUIRE(write_outputs(a.story(), from_disk).has_value());
+  REQUIRE(write_outputs(a.summary(), from_disk).has_value());
   CHECK(std::filesystem::is_directory(folder / "model"));
   CHECK(std::filesystem::is_empty(folder / "model"));
   a.inputs.targets[0].path = "/proc/none/model";  // what only quietens a warning fails no step
-  CHECK(write_outputs(a.story(), from_disk).has_value());
+  CHECK(write_outputs(a.summary(), from_disk).has_value());
 }
 
 TEST_CASE("A failed run makes no model folder") {
   const Folder folder;
-  AStory a;
+  ASummary a;
   a.outcome.verdict.verdict_class = result::VerdictClass::user;
   a.target("model_dir", folder / "model");
-  REQUIRE(write_outputs(a.story(), from_disk).has_value());
+  REQUIRE(write_outputs(a.summary(), from_disk).has_value());
   CHECK(folder.names().empty());
 }
 
 TEST_CASE("A place that has become a folder is no fault of the program, and the report tells of it") {
   const Folder folder;
   std::filesystem::create_directory(folder / "results.json");
-  AStory a;
+  ASummary a;
   a.target("results", folder / "results.json");
   a.target("report", folder / "report.html");
-  const auto written = write_outputs(a.story(), from_disk);
+  const auto written = write_outputs(a.summary(), from_disk);
   REQUIRE_FALSE(written.has_value());
   CHECK(result::lost_outputs(written.error()).verdict_class == result::VerdictClass::system);
   CHECK_THAT(*read_file(folder / "report.html", 1 << 20), Contains("it is now a folder"));
@@ -717,10 +718,10 @@ TEST_CASE("A folder above a file's place that has become a file is no fault of t
   CAPTURE(target);
   const Folder folder;
   std::ofstream(folder / "sub") << "somebody's";
-  AStory a;
+  ASummary a;
   a.target(target, folder / "sub/deep/place");
   a.target("report", folder / "report.html");
-  const auto written = write_outputs(a.story(), from_disk);
+  const auto written = write_outputs(a.summary(), from_disk);
   REQUIRE_FALSE(written.has_value());
   CHECK(result::lost_outputs(written.error()).verdict_class == result::VerdictClass::system);
   CHECK_THAT(written.error().message, Contains(folder / "sub/deep"));
@@ -737,16 +738,16 @@ TEST_CASE("A file whose folder was renamed is written nowhere, and the others te
   std::filesystem::create_directory(folder / "linked");
   std::filesystem::create_symlink(folder / "sub/linked/file", folder / "linked/file");
   const auto place = way == "linked/file" ? folder / way : folder / (way + "/m.json");
-  AStory a;
+  ASummary a;
   if (!succeeded) a.outcome.verdict = {result::VerdictClass::user, "it failed", std::nullopt, false, SIGTERM};
   a.target("metrics", place);
   a.target("report", folder / "report.html");
   const HeldFolders held(a.inputs);
-  auto story = a.story();
-  story.folders = &held;
+  auto summary = a.summary();
+  summary.folders = &held;
   std::filesystem::rename(folder / "sub", folder / "renamed");
   std::filesystem::create_directories(folder / "sub/linked");
-  const auto written = write_outputs(story, from_disk);
+  const auto written = write_outputs(summary, from_disk);
   REQUIRE_FALSE(written.has_value());
   CHECK(written.error().kind == ErrorKind::conflict);
   CHECK_THAT(written.error().message, StartsWith("cannot write " + place + ": its folder was renamed or replaced") && Contains(folder / "renamed"));
@@ -757,17 +758,17 @@ TEST_CASE("A file whose folder was renamed is written nowhere, and the others te
 
 TEST_CASE("A file's folder that was removed, or made since, is no other one") {
   const Folder folder;
-  AStory a;
+  ASummary a;
   a.target("metrics", folder / "sub/deep/m.json");
   a.target("report", folder / "new/report.html");
   std::filesystem::create_directories(folder / "sub/deep");
   const HeldFolders held(a.inputs);
-  auto story = a.story();
-  story.folders = &held;
+  auto summary = a.summary();
+  summary.folders = &held;
   std::filesystem::remove_all(folder / "sub");
   std::filesystem::create_directories(folder / "sub/deep");
   std::filesystem::create_directory(folder / "new");
-  REQUIRE(write_outputs(story, from_disk).has_value());
+  REQUIRE(write_outputs(summary, from_disk).has_value());
   CHECK(std::filesystem::exists(folder / "sub/deep/m.json"));
   CHECK(std::filesystem::exists(folder / "new/report.html"));
 }

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "a_story.h"
+#include "a_summary.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "step/curves.h"
@@ -21,13 +21,13 @@ run::MemberReport member(const std::string& name, const std::string& place, int 
   return {.name = name, .place = place, .attempts = 1, .ending = std::move(ending), .stopped_by_us = false, .started = at(from), .ended = at(to)};
 }
 
-void add_phases(AStory& a) {
+void add_phases(ASummary& a) {
   using result::Phase;
   a.outcome.timeline.entries = {{Phase::queued, at(0)}, {Phase::starting, at(9)}, {Phase::running, at(21)}, {Phase::finishing, at(118)}};
   a.outcome.timeline.end = at(125);
 }
 
-void add_plan(AStory& a) {
+void add_plan(ASummary& a) {
   plan::Resources resources;
   resources.cpus = plan::Sourced<plan::Quantity>{{"4", 4}, "cpus"};
   resources.memory = plan::Sourced<plan::Quantity>{{"8Gi", 8589934592.0}, "memory"};
@@ -43,8 +43,8 @@ void add_plan(AStory& a) {
       {.name = "data", .value = {}, .path = plan::StepPath{"train_dataset_dir", "/minio/mlpipeline/data", "", "", Json::object()}, .given = true});
 }
 
-AStory success() {
-  AStory a;
+ASummary success() {
+  ASummary a;
   add_phases(a);
   add_plan(a);
   a.outcome.members = {member("master-0", "gpu-node-1", 21, 118, {}), member("worker-0", "gpu-node-2", 23, 118, {})};
@@ -57,8 +57,8 @@ AStory success() {
   return a;
 }
 
-AStory failure() {
-  AStory a;
+ASummary failure() {
+  ASummary a;
   add_phases(a);
   add_plan(a);
   a.outcome.verdict.verdict_class = result::VerdictClass::user;
@@ -89,18 +89,18 @@ void check_golden(const std::string& name, std::string page) {
   CHECK(page == *golden);
 }
 
-TEST_CASE("The report of a success is the golden page") { check_golden("report_success.html", render_report(success().story())); }
+TEST_CASE("The report of a success is the golden page") { check_golden("report_success.html", render_report(success().summary())); }
 
-TEST_CASE("The report of a failure is the golden page") { check_golden("report_failure.html", render_report(failure().story())); }
+TEST_CASE("The report of a failure is the golden page") { check_golden("report_failure.html", render_report(failure().summary())); }
 
 TEST_CASE("The report needs nothing from outside") {
-  for (const auto& page : {render_report(success().story()), render_report(failure().story())}) {
+  for (const auto& page : {render_report(success().summary()), render_report(failure().summary())}) {
     for (const auto* forbidden : {"<script", "http://", "https://", "src=", "@import", "url("}) CHECK_THAT(page, !Contains(forbidden));
   }
 }
 
 TEST_CASE("Text of users is text, not markup") {
-  AStory a = failure();
+  ASummary a = failure();
   const std::string evil = "<script>alert('x')</script>";
   a.plan.job_name = evil;
   a.plan.image.value = evil;
@@ -113,7 +113,7 @@ TEST_CASE("Text of users is text, not markup") {
   a.curve(evil, {1, 2});
   a.value(evil, evil);
   a.artifact(evil, evil, evil);
-  const auto page = render_report(a.story());
+  const auto page = render_report(a.summary());
   CHECK_THAT(page, !Contains("<script") && !Contains("'x'") && Contains("&lt;script&gt;"));
 }
 
@@ -130,34 +130,34 @@ TEST_CASE("Escaping leaves only valid text") {
 }
 
 TEST_CASE("Values whose names sound secret are not shown") {
-  CHECK_THAT(render_report(success().story()), !Contains("hf_never") && Contains("hub_token"));
+  CHECK_THAT(render_report(success().summary()), !Contains("hf_never") && Contains("hub_token"));
 }
 
 TEST_CASE("An image's address is shown without what lets one in") {
   auto a = success();
   a.plan.image.value = "https://user:hunter2@registry.example/digits";
-  CHECK_THAT(render_report(a.story()), !Contains("hunter2") && Contains("registry.example/digits"));
+  CHECK_THAT(render_report(a.summary()), !Contains("hunter2") && Contains("registry.example/digits"));
 }
 
 TEST_CASE("A report says how many metrics it leaves out") {
-  AStory a;
-  auto story = a.story();
-  for (int i = 0; i < 250; ++i) story.metrics.push_back({.name = "m" + std::to_string(i), .value = 1, .percentage = false});
-  CHECK_THAT(render_report(story), Contains(">m199<") && !Contains(">m200<") && Contains("and 50 more"));
+  ASummary a;
+  auto summary = a.summary();
+  for (int i = 0; i < 250; ++i) summary.metrics.push_back({.name = "m" + std::to_string(i), .value = 1, .percentage = false});
+  CHECK_THAT(render_report(summary), Contains(">m199<") && !Contains(">m200<") && Contains("and 50 more"));
 }
 
 TEST_CASE("Of a value in which a secret stands the rest is shown") {
-  AStory a;
+  ASummary a;
   a.planned = false;
   a.inputs.request.train_parameters = {{"options", "max_tokens=5 password=hunter2"},
                                        {"args", {"--token", "t0p", "--epochs", "3"}},
                                        {"cert", "-----BEGIN PRIVATE KEY-----\nMIIx\n-----END PRIVATE KEY-----\n"}};
-  CHECK_THAT(render_report(a.story()),
+  CHECK_THAT(render_report(a.summary()),
              Contains("max_tokens=5 password=[redacted]") && Contains("--epochs") && !Contains("hunter2") && !Contains("t0p") && !Contains("MIIx"));
 }
 
 TEST_CASE("A report can be made of nothing but a verdict") {
-  AStory a;
+  ASummary a;
   a.planned = false;
   a.outcome.verdict = {.verdict_class = result::VerdictClass::input,
                        .message = "train_parameters: unknown key \"epoch\"",
@@ -165,20 +165,20 @@ TEST_CASE("A report can be made of nothing but a verdict") {
                        .retry_can_help = false,
                        .signal = 15};
   a.inputs.request.train_parameters = {{"epoch", 3}};
-  const auto page = render_report(a.story());
+  const auto page = render_report(a.summary());
   CHECK_THAT(page, Contains("Invalid input") && Contains("unknown key &quot;epoch&quot;") && Contains("<td class=\"name\">epoch</td>"));
 }
 
 TEST_CASE("Of a large gang the first replicas and the failed ones are shown") {
-  AStory a;
+  ASummary a;
   for (int i = 0; i < 1000; ++i) a.outcome.members.push_back(member("worker-" + std::to_string(i), "", 1, 2, {}));
   a.outcome.members[777].ending = follow::Termination{.exit_code = 3, .signal = {}, .reason = ""};
-  const auto page = render_report(a.story());
+  const auto page = render_report(a.summary());
   CHECK_THAT(page, Contains(">worker-0<") && Contains(">worker-777<") && !Contains(">worker-500<") && Contains("and 939 more"));
 }
 
 TEST_CASE("Curves of training and validation share a picture") {
-  AStory a;
+  ASummary a;
   for (const auto* name : {"loss", "val_loss", "train/accuracy", "test/accuracy", "lr", "val_only", "train:error", "validation:error"})
     a.curve(name, {1, 2});
   const auto groups = group_curves(a.outcome.series);
@@ -204,7 +204,7 @@ TEST_CASE("A picture is drawn for every curve that has one, whatever its values"
   const auto row = GENERATE(Row{{}, false}, Row{{1}, false}, Row{{1, 1}, true}, Row{{0, 0}, true}, Row{{1, nan, 2}, true}, Row{{nan, nan}, false},
                             Row{{-most, most}, false}, Row{{0, most}, false}, Row{{0, 5e-324}, true}, Row{{1e16, 1e16 + 2}, true},
                             Row{{0, std::numeric_limits<double>::infinity(), 1}, true});
-  AStory a;
+  ASummary a;
   a.curve("loss", row.values);
   const auto svg = draw(group_curves(a.outcome.series).front());
   CHECK(svg.empty() != row.drawn);
@@ -212,7 +212,7 @@ TEST_CASE("A picture is drawn for every curve that has one, whatever its values"
 }
 
 TEST_CASE("A long curve keeps its extremes in a small picture") {
-  AStory a;
+  ASummary a;
   std::vector<double> values(2000, 1.0);
   values[777] = 9;
   a.curve("loss", values);
@@ -233,22 +233,22 @@ TEST_CASE("Numbers are short") {
 
 TEST_CASE("The log ends with the verdict, the failure's lines, metrics and places") {
   auto good = success();
-  auto story = good.story();
-  story.report_place = "/out/report.html";
-  const auto lines = join(summary(story), "\n");
+  auto summary = good.summary();
+  summary.report_place = "/out/report.html";
+  const auto lines = join(closing_lines(summary), "\n");
   CHECK_THAT(lines, Contains("digits-0f3a9c1e22 (PyTorch, 2 workers) after 2 min 05 s: succeeded") &&
                         Contains("metrics: loss=0.1963 val_loss=0.304 accuracy=0.961") && Contains("model_dir: /minio/") &&
                         Contains("report: /out/report.html"));
   good.artifact("model_dir", "/out/other", "");
   good.outcome.outputs.back().present = false;
-  CHECK_THAT(join(summary(good.story()), "\n"), Contains("model_dir: the program wrote nothing"));
+  CHECK_THAT(join(summary(good.summary()), "\n"), Contains("model_dir: the program wrote nothing"));
   auto held_back = failure();
   held_back.artifact("model_dir", "/out/model", "model_dir");
-  CHECK_THAT(join(summary(held_back.story()), "\n"), Contains("model_dir: /out/model"));
+  CHECK_THAT(join(summary(held_back.summary()), "\n"), Contains("model_dir: /out/model"));
   held_back.outcome.outputs.back().pending = "/out/.model.trainstep/new/model";
-  CHECK_THAT(join(summary(held_back.story()), "\n"), Contains("model_dir: was not written to /out/model"));
-  CHECK_THAT(render_report(held_back.story()), Contains("was not written to</span>"));
-  const auto bad = join(summary(failure().story()), "\n");
+  CHECK_THAT(join(summary(held_back.summary()), "\n"), Contains("model_dir: was not written to /out/model"));
+  CHECK_THAT(render_report(held_back.summary()), Contains("was not written to</span>"));
+  const auto bad = join(summary(failure().summary()), "\n");
   CHECK_THAT(bad, Contains("worker-0 exited with code 1") && Contains("the last lines of worker-0:") && Contains("  | Traceback") &&
                       !Contains("may succeed"));
 }

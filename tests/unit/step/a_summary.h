@@ -5,22 +5,22 @@
 #include <chrono>
 
 #include "step/results.h"
-#include "step/story.h"
+#include "step/step_summary.h"
 #include "support.h"
 
 namespace trainstep::step {
 
 inline Time at(int seconds) { return Time(std::chrono::seconds(1'795'248'930 + seconds)); }  // 2026-11-21T08:15:30Z and later
 
-// Owns what a Story refers to.
-struct AStory {
+// Owns what a StepSummary refers to.
+struct ASummary {
   Inputs inputs;
   run::Outcome outcome;
   plan::Plan plan;
   std::vector<job_types::Replicas> replicas;
   bool planned = true;
 
-  AStory() {
+  ASummary() {
     inputs.request.model_name = "digits";
     plan.job_type = "PyTorch";
     plan.job_name = "digits-0f3a9c1e22";
@@ -34,7 +34,7 @@ struct AStory {
     outcome.ended = at(125);
   }
 
-  [[nodiscard]] Story story(const FileReader& read_file = files({})) const {
+  [[nodiscard]] StepSummary summary(const FileReader& read_file = files({})) const {
     return {.inputs = inputs,
             .outcome = outcome,
             .plan = planned ? &plan : nullptr,

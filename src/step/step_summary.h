@@ -14,7 +14,7 @@
 
 namespace trainstep::step {
 
-struct Story {
+struct StepSummary {
   const Inputs& inputs;
   const run::Outcome& outcome;
   const plan::Plan* plan = nullptr;           // null: the step ended before it had one

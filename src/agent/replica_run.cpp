@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/story.h"
+#include "agent/replica_run.h"
 
 #include <fmt/format.h>
 
@@ -31,9 +31,9 @@ plan::TaskCheckpoints checkpoints_of(const plan::Task& task, bool primary, const
   return checkpoints;
 }
 
-class Story {
+class ReplicaRun {
  public:
-  Story(const plan::Task& task, bool primary, const std::string& scratch, const Context& with)
+  ReplicaRun(const plan::Task& task, bool primary, const std::string& scratch, const Context& with)
       : m_task(task),
         m_primary(primary),
         m_alone(primary || !with.index.empty()),
@@ -51,7 +51,7 @@ class Story {
     if (m_with.run_program) {
       std::optional<PathSnapshots> at_end;
       ASSIGN(const auto end, run_with_checkpoints([&] {
-               at_end = footprints_at_end(m_task);
+               at_end = snapshots_at_end(m_task);
                look_at_outputs();
              }));
       if (end.killed_any) m_with.tell(fmt::format("the program has ended; killed the processes it left running: {}", end.outlived));
@@ -75,8 +75,8 @@ class Story {
     if (m_primary) TRY(deliver(report, *before));
     return {};
   }
-  Story(const Story&) = delete;
-  Story& operator=(const Story&) = delete;
+  ReplicaRun(const ReplicaRun&) = delete;
+  ReplicaRun& operator=(const ReplicaRun&) = delete;
   // The program, if there is one, has succeeded.
   [[nodiscard]] bool trained() const { return m_trained; }
 
@@ -336,9 +336,9 @@ PodReport work(const plan::Task& task, bool primary, const std::string& scratch,
   PodReport report;
   report.attempt = task.attempt;
   report.primary = primary;
-  Story story(task, primary, scratch, context);
-  if (const auto done = story.go(report); !done) {
-    const bool lost = story.trained() && done.error().kind != ErrorKind::cancelled;
+  ReplicaRun run(task, primary, scratch, context);
+  if (const auto done = run.go(report); !done) {
+    const bool lost = run.trained() && done.error().kind != ErrorKind::cancelled;
     auto verdict = lost ? result::lost_outputs(done.error()) : result::from_error(done.error());
     report.verdict_class = verdict.verdict_class;
     report.exit_code = result::exit_code(verdict);
