@@ -162,6 +162,22 @@ bool is_ordinary(std::string_view word) {
   return word.size() < shortest_secret || std::ranges::find(words, word) != words.end();
 }
 
+// The beginning of a secret at the end of a text that was cut off, also before an ellipsis.
+void redact_cut(std::string& text, const std::vector<std::string>& secrets) {
+  constexpr std::size_t shortest_part = 8;
+  std::string_view kept = text;
+  for (const std::string_view end : {"...", "\u2026", " "})
+    if (kept.ends_with(end)) kept.remove_suffix(end.size());
+  for (const auto& secret : secrets) {
+    if (secret.size() <= shortest_part) continue;
+    const auto from = kept.size() - std::min(kept.size(), secret.size() - 1);
+    const auto at = kept.find(std::string_view(secret).substr(0, shortest_part), from);
+    if (at == std::string_view::npos || !secret.starts_with(kept.substr(at)) || is_ordinary(kept.substr(at))) continue;
+    text.replace(at, kept.size() - at, mark);
+    return;
+  }
+}
+
 }  // namespace
 
 std::string redacted(std::string_view text, const std::vector<std::string>& secrets) {
@@ -173,6 +189,7 @@ std::string redacted(std::string_view text, const std::vector<std::string>& secr
   }
   std::ranges::sort(long_first, std::greater<>(), &std::string::size);
   for (const auto& secret : long_first) replace_all(result, secret);
+  redact_cut(result, long_first);
   for (const auto* bearer : {"Bearer ", "Bearer\t"}) redact_behind(result, bearer, true);
   redact_behind(result, "eyJ", false);  // {" in base64: the start of a JSON web token
   redact_users(result);
@@ -194,6 +211,7 @@ bool sounds_secret(std::string_view name) {
       parts.back() == "pass" || parts.back() == "jwt")
     return true;
   constexpr auto last_words = std::to_array<std::string_view>({"pat", "pw", "otp", "cookie", "creds", "webhook"});  // pat: a personal access token
+  if (whole.ends_with("webhookurl")) return true;  // Slack's, Discord's: whoever knows it may post
   const bool one_word = parts.size() == 1 && (parts.back() == "creds" || parts.back() == "otp" || parts.back() == "cookie");
   if ((parts.size() > 1 || one_word) && std::ranges::find(last_words, parts.back()) != last_words.end()) return true;
   // Services whose credentials are keys. Other names with "key" are as often columns, labels and entries as secrets (sort_key, image_key).

@@ -63,6 +63,17 @@ std::string replaced(std::string_view text, char what, std::string_view by) {
   return shown;
 }
 
+// encoding/json of Go escapes what HTML would interpret.
+std::string as_go_does(std::string_view json) { return replaced(replaced(replaced(json, '&', "\\u0026"), '<', "\\u003c"), '>', "\\u003e"); }
+
+// \u00E4 instead of \u00e4.
+std::string in_capitals(std::string json) {
+  for (auto at = json.find("\\u"); at != std::string::npos; at = json.find("\\u", at + 2))
+    for (auto i = at + 2; i < std::min(at + 6, json.size()); ++i)
+      if (json[i] >= 'a' && json[i] <= 'f') json[i] = static_cast<char>(json[i] - 'a' + 'A');
+  return json;
+}
+
 std::string percent_encoded(std::string_view text) {
   std::string shown;
   for (const char c : text) is_unreserved(c) ? shown.append(1, c) : shown.append(fmt::format("%{:02X}", static_cast<unsigned char>(c)));
@@ -85,9 +96,11 @@ std::vector<std::string> written_forms(std::string_view text) {
     if (std::ranges::all_of(part, is_unreserved)) continue;
     for (const auto others : {Others::as_they_are, Others::json, Others::python, Others::bytes})
       for (const char quote : {'"', '\'', '\\'}) add(escaped(part, quote, others));
+    for (const auto others : {Others::as_they_are, Others::json}) add(as_go_does(escaped(part, '"', others)));
+    add(in_capitals(escaped(part, '"', Others::json)));
     add(percent_encoded(part));
     add(for_html(part));
-    add(replaced(part, '\'', "'\"'\"'"));
+    for (const std::string_view quote : {"'\"'\"'", "'\\''"}) add(replaced(part, '\'', quote));
   }
   return forms;
 }

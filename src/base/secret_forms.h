@@ -8,8 +8,8 @@
 
 namespace trainstep {
 
-// The text itself, and with blanks trimmed, as clients send what they read from a file. For both, if different: JSON, Python's repr(), ascii() and
-// repr() of the bytes, each without the surrounding quotes; percent-encoded; HTML-escaped; shell-quoted.
+// The text itself, and with blanks trimmed, as clients send what they read from a file. For both, if different: JSON (also Go's), Python's repr(),
+// ascii() and repr() of the bytes, each without the surrounding quotes; percent-encoded; HTML-escaped; shell-quoted.
 std::vector<std::string> written_forms(std::string_view text);
 
 }  // namespace trainstep

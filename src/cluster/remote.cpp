@@ -40,6 +40,7 @@ class Values {
     return !value || !value->empty();
   }
   [[nodiscard]] const std::string& name() const { return m_name; }
+  [[nodiscard]] const Json& data() const { return m_data; }
 
  private:
   std::string m_name;
@@ -57,6 +58,8 @@ Result<kube::Credentials> by_host(const Values& values, const std::string& host)
   credentials.token = kube::fixed_token(std::move(checked));
   auto endpoint = std::make_shared<http::Endpoint>();
   endpoint->ca_pem = ca;
+  if (const auto word = lower(insecure); !word.empty() && word != "true" && word != "false")
+    return input_error(values.what("insecure-skip-tls-verify") + ": expected true or false");
   endpoint->verify = lower(insecure) != "true";
   credentials.endpoint = std::move(endpoint);
   credentials.name_space = "default";
@@ -110,6 +113,22 @@ Result<void> read_keys(const Values& values, bool optional, JobStore& store) {
   access.access_key_key = "minio-accesskey";
   access.secret_key_key = "minio-secretkey";
   store.keys = std::move(keys);
+  return {};
+}
+
+// A misspelt remote-host would mean that the training runs in the step's own cluster. The Python component ignored keys that it did not know: for its
+// calls only those that resemble a known one are refused.
+Result<void> check_keys(const Values& values, bool as_train_model_job) {
+  const std::vector<std::string> known{
+      "remote-host", "remote-token", "remote-namespace", "remote-ca",        "remote-context",  "kubeconfig",      "access-mode",
+      "minio-url",   "minio-region", "minio-bucket",     "minio-job-folder", "minio-accesskey", "minio-secretkey", "insecure-skip-tls-verify"};
+  for (const auto& [key, value] : values.data().items()) {
+    if (std::ranges::find(known, key) != known.end()) continue;
+    const auto meant = nearest(key, known);
+    if (meant || !as_train_model_job)
+      return input_error(
+          fmt::format("Secret {}: unknown key {}{}", values.name(), printable(key), meant ? fmt::format("; did you mean {}?", *meant) : ""));
+  }
   return {};
 }
 
@@ -171,6 +190,7 @@ Result<std::string> access_mode(const Json& secret) {
 }
 
 Result<Configuration> read_configuration(const Json& secret, bool as_train_model_job) {
+  TRY(check_keys(Values(secret), as_train_model_job));
   Configuration configuration;
   const bool completed = as_train_model_job && Values(secret).has("minio-url");
   ASSIGN(configuration.store, job_store(secret, completed ? std::optional(usual_folder()) : std::nullopt));

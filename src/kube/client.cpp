@@ -8,6 +8,7 @@
 
 #include "base/redact.h"
 #include "data/json_reader.h"
+#include "data/secrets.h"
 #include "http/retry.h"
 #include "kube/client_call.h"
 #include "kube/token_source.h"
@@ -115,7 +116,10 @@ ApiError Client::error_of(const std::string& what, const Result<http::Response>&
     return {std::move(error), 0, {}, {}, {}};
   }
   secrets.push_back(m_token);
+  add_base64(secrets);
+  // In the body they are escaped once more than in its message.
   auto error = api_error(what, response->status, redacted(response->body, secrets), http::retry_after(*response, m_loop.now()));
+  error.error.message = redacted(error.error.message, secrets);
   if (error.status == 401) error.error.message += fmt::format(" (the API server rejected the credentials: {})", m_credentials->description);
   return error;
 }

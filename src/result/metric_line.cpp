@@ -201,6 +201,28 @@ bool heads_settings(std::string_view text) {
   return one_of<9>(lower(word), words);
 }
 
+// A command and its arguments: "+ python train.py lr=0.5", as a shell with -x prints it; Hydra's "[HYDRA] #0 : lr=0.1".
+bool is_command(std::string_view text) {
+  for (const std::string_view begin : {"+ ", "$ ", "export ", "declare ", "set "})
+    if (text.starts_with(begin)) return true;
+  const auto python = text.find("python");
+  return (python != std::string_view::npos && text.find(".py ", python) != std::string_view::npos) || contains(text, "[HYDRA]");
+}
+
+// "Loaded checkpoint from epoch 5 with val_loss=0.2": what it had then.
+bool tells_of_loading(std::string_view text) {
+  const auto load = text.find_first_of("lLrR");
+  if (load == std::string_view::npos) return false;
+  const auto folded = lower(text);
+  for (const std::string_view verb : {"loaded ", "loading ", "resumed ", "resuming "}) {
+    const auto at = folded.find(verb);
+    if (at == std::string::npos || (at > 0 && is_letter(folded[at - 1]))) continue;
+    for (const std::string_view what : {"checkpoint", "ckpt", "model", "weights", "snapshot", "state", " from "})
+      if (folded.find(what, at) != std::string::npos) return true;
+  }
+  return false;
+}
+
 // One line of a dump that spans several: "adam_beta1=0.9,".
 bool is_argument(std::string_view text, const MetricLine& line) {
   text = trim(text);
@@ -264,8 +286,6 @@ bool may_have_metrics(std::string_view line) {
 }
 
 bool read_pairs(std::string_view text, MetricLine& line) {
-  for (const std::string_view shell : {"export ", "declare ", "set "})
-    if (text.starts_with(shell)) return false;
   if (is_indented_code(text) || heads_settings(text)) return false;
   const auto before = line.metrics.size();
   Pairs pairs(text);
@@ -396,6 +416,7 @@ MetricLine read_metric_line(std::string_view raw, MetricTable& table) {
   MetricLine line;
   std::string storage;
   const auto text = without_process(without_level(clean_line(raw, storage)));
+  if (is_command(text) || tells_of_loading(text)) return line;
   for (const auto form : {read_flat_object, read_keras, read_rounds})
     if (form(text, line)) return line;
   if (table.read(text, line)) return line;

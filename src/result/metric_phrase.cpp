@@ -8,7 +8,7 @@ namespace trainstep::result {
 
 void Phrase::add(std::string_view word) {
   if (m_joined && m_data.empty() && names_data(word)) m_data = word;
-  m_joined = m_joined || (m_count > 0 && joins(word));
+  m_joined = m_joined || (m_count > 0 ? joins(word) : word == "On");
   if (m_count < m_words.size()) m_words[m_count] = word;
   ++m_count;
   m_size += word.size() + 1;

@@ -52,15 +52,24 @@ enum class First { none, epoch, step, classes };
 
 First first_column(std::string_view name) {
   if (name == "epoch" || name == "Epoch" || name == "E") return First::epoch;
-  if (name == "Class") return First::classes;
+  if (name == "Class" || name == "classes") return First::classes;
   return names_step(name) ? First::step : First::none;
 }
 
-// "Train Loss" → Train_Loss, "Box(P" → P, "mAP50-95)" → "mAP50-95".
+// Of the columns from "Mask(P" to "mAP50-95)" the group is Mask. That of the boxes is not part of a name, as a detector's table has no other.
+std::string_view take_group(std::string_view& label, std::string_view group) {
+  const auto open = label.find('(');
+  if (open == std::string_view::npos || open + 1 == label.size()) return group;
+  group = label.substr(0, open);
+  if (!is_name(group)) return {};
+  label.remove_prefix(open + 1);
+  return group;
+}
+
+// "Train Loss" → Train_Loss, "mAP50-95)" → "mAP50-95".
 std::string column_name(std::string_view label) {
   if (label.ends_with("):")) label.remove_suffix(1);
   if (label.ends_with(')')) label.remove_suffix(1);
-  if (label.starts_with("Box(")) label.remove_prefix(4);
   std::string name(label);
   std::ranges::replace(name, ' ', '_');
   return is_measured_name(name) ? plain_name(name) : std::string();
@@ -87,8 +96,8 @@ bool MetricTable::may_read(std::string_view line) const {
   const auto rest = line.substr(first);
   if (m_in_box || rest.front() == '|' || CocoSummary::may_read(line)) return true;
   if (!m_columns.empty() && (is_digit(rest.front()) || (m_of_classes && rest.starts_with("all ")))) return true;
-  if (!has("eEIiC", rest.front())) return false;
-  constexpr std::array<std::string_view, 6> headers{"epoch ", "Epoch ", "Iter ", "iter ", "E ", "Class "};
+  if (!has("eEIiCc", rest.front())) return false;
+  constexpr std::array<std::string_view, 7> headers{"epoch ", "Epoch ", "Iter ", "iter ", "E ", "Class ", "classes "};
   return std::ranges::any_of(headers, [&](std::string_view header) { return rest.starts_with(header); }) && rest.find("  ") != std::string_view::npos;
 }
 
@@ -119,10 +128,14 @@ bool MetricTable::read_header(std::string_view text) {
   if (first == First::none) return false;
   std::vector<std::string> columns;
   bool any = false;
-  for (const auto label : labels) {
+  std::string_view group;
+  for (auto label : labels) {
     if (!label.empty() && is_digit(label.front())) return false;
+    if (first == First::classes) group = take_group(label, group);
     auto name = column_name(label);
     if (!is_metric(name, first == First::classes)) name.clear();
+    if (!name.empty() && !group.empty() && group != "Box") name.insert(0, "_").insert(0, group);
+    if (label.ends_with(')')) group = {};
     any = any || !name.empty();
     columns.push_back(std::move(name));
   }

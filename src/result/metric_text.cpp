@@ -144,6 +144,29 @@ std::optional<double> take_number(std::string_view& text) {
   return negative ? -value : value;
 }
 
+// A number, also with thousands separators if it has decimals: "12,345.67". "1,234" may be two numbers.
+std::optional<double> take_grouped(std::string_view& text) {
+  constexpr std::size_t longest = 40;
+  const auto begin = text;
+  const auto number = take_number(text);
+  if (!number || !text.starts_with(',')) return number;
+  std::string digits(begin.substr(0, begin.size() - text.size()));
+  if (digits.size() > 4) return number;  // with a sign
+  auto rest = text;
+  while (rest.size() > 4 && rest.front() == ',' && std::ranges::all_of(rest.substr(1, 3), is_digit) && digits.size() < longest) {
+    digits.append(rest.substr(1, 3));
+    rest.remove_prefix(4);
+  }
+  if (!rest.starts_with('.') || rest.size() < 2 || !is_digit(rest[1])) return number;
+  const auto decimals = std::min(rest.find_first_not_of("0123456789", 1), rest.size());
+  digits.append(rest.substr(0, std::min(decimals, longest)));
+  std::string_view whole = digits;
+  const auto value = take_number(whole);
+  if (!value || !whole.empty()) return number;
+  text = rest.substr(decimals);
+  return value;
+}
+
 std::optional<double> take_scalar(std::string_view& text) {
   auto rest = text;
   const bool numpy = skip(rest, "np.") || skip(rest, "numpy.");
@@ -152,7 +175,7 @@ std::optional<double> take_scalar(std::string_view& text) {
   const auto type = near.substr(0, near.find('('));
   const auto letters = type.substr(0, type.find_first_of("0123456789"));
   const bool known = numpy ? letters == "float" || letters == "int" || letters == "uint" : type == "tensor" || type == "Array";
-  if (!known || type.size() == near.size()) return take_number(text);
+  if (!known || type.size() == near.size()) return take_grouped(text);
   rest.remove_prefix(type.size() + 1);
   const auto value = take_number(rest);
   const auto end = rest.find(')');
@@ -194,12 +217,13 @@ std::optional<double> take_long_count(std::string_view& text) {
 }
 
 bool ends_value(std::string_view rest) {
+  if (rest.starts_with("%|")) return false;  // a progress bar: "100%|████|"
   if (rest.starts_with('%')) rest.remove_prefix(1);
   skip_deviation(rest);
   if (is_time_unit(rest) || is_factor(rest)) return false;
   if (rest.starts_with(": ")) return is_bar(rest.substr(2));
   if (rest.starts_with('.')) rest.remove_prefix(1);                                 // the end of a sentence
-  if (rest.starts_with(',') && rest.size() > 1 && is_digit(rest[1])) return false;  // in 1,234.5 the number is not 1
+  if (rest.starts_with(',') && rest.size() > 1 && is_digit(rest[1])) return false;  // in 1,234 the number is not 1
   return rest.empty() || std::string_view(" \t,;|)]}").find(rest.front()) != std::string_view::npos;
 }
 

@@ -50,7 +50,8 @@ inline bool same_ignoring_case(std::string_view text, std::string_view word) {
 // A number as programs print it: 3, +0.5, 1e-3, nan, -inf, Infinity. Consumes it from the front of `text`.
 std::optional<double> take_number(std::string_view& text);
 
-// A number, or a scalar as NumPy, PyTorch and JAX print it: np.float64(0.5), tensor(0.5, device='cuda:0'), Array(0.5, dtype=float32).
+// A number, also with thousands separators if it has decimals, 1,234.5, or a scalar as NumPy, PyTorch and JAX print it: np.float64(0.5), tensor(0.5,
+// device='cuda:0'), Array(0.5, dtype=float32).
 std::optional<double> take_scalar(std::string_view& text);
 
 // In "0.5 -> 0.4" the second number is the value: if `text`, what follows a number, says so, consumes it and sets `value`.
@@ -62,7 +63,7 @@ std::optional<double> take_count(std::string_view& text);
 // The same with thousands separators: "9,500".
 std::optional<double> take_long_count(std::string_view& text);
 
-// Whether `rest`, the text after a number, lets the number be a value: not in 1,234.5, 1.2.3, 10MB, 12:30, 10 ms, 0.5 * x. A deviation does:
+// Whether `rest`, the text after a number, lets the number be a value: not in 1,234, 1.2.3, 10MB, 12:30, 10 ms, 0.5 * x. A deviation does:
 // 0.5±0.1, 0.5+/-0.1; and a progress bar: "0.5: 100%|".
 bool ends_value(std::string_view rest);
 

@@ -56,10 +56,12 @@ constexpr auto settings =
 constexpr auto ranked = words("h", "hit", "hits", "hr", "p", "pass");
 constexpr auto time_units =
     words("h", "hour", "hours", "hr", "hrs", "min", "mins", "minute", "minutes", "ms", "ns", "s", "sec", "second", "seconds", "secs", "us");
-constexpr auto data = words("dev", "eval", "evaluation", "test", "testing", "train", "training", "val", "valid", "validate", "validation");
+constexpr auto data = words("dev", "eval", "evaluate", "evaluating", "evaluation", "holdout", "inference", "oof", "predicting", "prediction", "test",
+                            "testing", "train", "training", "val", "valid", "validate", "validating", "validation");
 constexpr auto goals = words("desired", "expected", "goal", "min", "minimum", "required", "target", "threshold");
 constexpr auto outcomes = words("average", "avg", "best", "final", "max", "mean", "overall", "running", "total");
-constexpr auto references = words("best", "highest", "lowest", "old", "prev", "previous");
+// Of another model, or another time.
+constexpr auto references = words("baseline", "best", "dummy", "ema", "highest", "lowest", "old", "prev", "previous", "random");
 constexpr auto steps = words("batch", "global_step", "iter", "iteration", "iterations", "iters", "step", "steps");
 constexpr auto of_errors = words("absolute", "percentage", "squared");  // "mean squared error"
 constexpr auto suffixes = words("avg", "average", "mean", "score", "total", "value");
@@ -119,6 +121,13 @@ bool has_hash(std::string_view word) {
   return false;
 }
 
+// "batch_cost", "avg_reader_cost": PaddlePaddle's seconds.
+bool is_time(std::string_view word) {
+  constexpr std::array<std::string_view, 3> times{"batch_cost", "data_cost", "reader_cost"};
+  return std::ranges::any_of(
+      times, [&](std::string_view time) { return word.size() >= time.size() && same_ignoring_case(word.substr(word.size() - time.size()), time); });
+}
+
 MetricKind kind_of_part(std::string_view part, std::string_view rest) {
   if (part == "mAP") return MetricKind::result;
   if (numbered.have(part)) return is_numbered(part, rest) ? MetricKind::result : MetricKind::none;
@@ -131,7 +140,7 @@ MetricKind kind_of_part(std::string_view part, std::string_view rest) {
 }  // namespace
 
 MetricKind metric_kind(std::string_view word) {
-  if (word.size() > longest_name || has_hash(word)) return MetricKind::none;
+  if (word.size() > longest_name || has_hash(word) || is_time(word)) return MetricKind::none;
   if (same_ignoring_case(word, "learning_rate") || same_ignoring_case(word, "grad_norm")) return MetricKind::rate;
   auto kind = MetricKind::none;
   bool setting = false;

@@ -62,12 +62,13 @@ void MetricReader::Curve::add(MetricPoint point) {
 void MetricReader::take(const MetricLine& line, Time at) {
   if (line.progress.epoch) m_progress.epoch = line.progress.epoch;
   if (line.progress.epochs) m_progress.epochs = line.progress.epochs;
-  for (const auto& metric : line.metrics) {
+  const auto take_value = [&](const Metric& metric, bool known) {
     auto found = m_index.find(metric.name);
     if (found == m_index.end()) {
+      if (known) return;
       if (m_curves.size() >= most_names) {
         m_full = true;
-        continue;
+        return;
       }
       found = m_index.emplace(metric.name, m_curves.size()).first;
       auto& curve = m_curves.emplace_back();
@@ -81,7 +82,9 @@ void MetricReader::take(const MetricLine& line, Time at) {
     const auto last = curve.series.points.empty() ? 0.0 : curve.series.points.back().x;
     const auto x = curve.series.axis == Axis::step ? line.step.value_or(last + 1) : line.epoch.value_or(announced);
     curve.add({x, metric.value, at});
-  }
+  };
+  for (const auto& metric : line.metrics) take_value(metric, false);
+  for (const auto& metric : line.if_known) take_value(metric, true);
 }
 
 bool MetricReader::may_say_something(std::string_view line) const { return may_have_metrics(line) || m_table.may_read(line); }

@@ -62,6 +62,7 @@ void TensorboardCurves::Curve::add(const MetricPoint& point) {
 
 // Null: not a scalar, or too many curves.
 TensorboardCurves::Curve* TensorboardCurves::curve_of(const Key& key, const TensorboardEvent::Value& value) {
+  if (value.tag == "hp_metric" && value.number == -1) return nullptr;  // Lightning's placeholder for a metric of the hyperparameters
   if (const auto known = m_index.find(key); known != m_index.end()) return &m_curves[known->second].second;
   if (value.tensor && value.plugin != "scalars") return nullptr;
   if (key.first.size() + key.second.size() > longest_tag) return nullptr;

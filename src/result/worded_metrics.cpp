@@ -74,8 +74,9 @@ struct Value {
   Metric metric;
   MetricLine::Place place;
   MetricKind kind = MetricKind::none;
-  bool sure = false;   // a metric even without others nearby
-  bool whole = false;  // 3, not 3.0
+  bool sure = false;      // a metric even without others nearby
+  bool whole = false;     // 3, not 3.0
+  bool if_known = false;  // "loss 1": only if the log has told a loss before
 };
 
 // Puts the words before the name.
@@ -86,6 +87,24 @@ void prepend(std::string_view words, std::string& name) {
 }
 
 bool is_other(double value, double than) { return value != than && !(std::isnan(value) && std::isnan(than)); }
+
+// Within a test, "5.39 (  71.30)" is the value of one batch and, in brackets, the average so far, which is the value. Consumes both.
+void take_average(std::string_view& rest, double& value) {
+  if (!rest.starts_with(" (")) return;
+  auto text = rest.substr(2);
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  const auto average = take_number(text);
+  if (!average || !text.starts_with(')')) return;
+  rest = text.substr(1);
+  value = *average;
+}
+
+// "* Acc@1 69.8 Acc@5 89.1" concludes the test of PyTorch's imagenet example and those modeled on it.
+bool concludes_test(std::string_view text) {
+  if (!text.starts_with("* ")) return false;
+  text.remove_prefix(std::min(text.find_first_not_of(' ', 1), text.size()));
+  return text.starts_with("Acc@") || text.starts_with("Prec@");
+}
 
 class Reader {
  public:
@@ -130,6 +149,8 @@ class Reader {
   bool m_unsaid = false;     // m_data does not apply to name=value: "INFO train: loss=0.5" names a logger, "Train Epoch: 1 … loss=0.5" the epoch
   bool m_level = false;      // the previous word is a log level
   bool m_counted = false;    // a number precedes the phrase: "8 train, 8 val images"
+  bool m_partial = false;    // the line tells how far an epoch or a test is: "[10/196]"
+  bool m_if_known = false;   // the value being read counts only for a known name
   std::optional<double> m_step;
   bool m_dropped = false;  // a name is empty
   bool m_placed = false;   // the line tells the position in the training
@@ -182,7 +203,10 @@ void Reader::read_word() {
 
 // Ends a phrase that has no value.
 void Reader::end_phrase(bool heads) {
-  if (names_data(m_phrase.first())) take_data(m_phrase.first(), m_level && m_phrase.count() == 1 && m_gap == Gap::colon);
+  if (names_data(m_phrase.first()))
+    take_data(m_phrase.first(), m_level && m_phrase.count() == 1 && m_gap == Gap::colon);
+  else if (const auto behind = m_phrase.data_behind(); m_gap == Gap::colon && !behind.empty())  // "Results on the test set: …"
+    take_data(behind);
   m_label = label();
   if (heads) take_heading();
   m_phrase.clear();
@@ -283,6 +307,7 @@ bool Reader::value(std::string_view& rest) {
   auto number = take_scalar(rest);
   if (!number) return false;
   skip_to_latest(rest, *number);
+  if (m_partial && names_data(m_data) && !starts_ignoring_case(m_data, "train")) take_average(rest, *number);
   const auto printed = begin.substr(0, begin.size() - rest.size());
   bool whole = std::isfinite(*number) && printed.find_first_of(".eE") == std::string_view::npos;
   if (rest.starts_with('/')) {
@@ -295,7 +320,8 @@ bool Reader::value(std::string_view& rest) {
   if (!ends_value(rest)) return false;
   whole = whole && !rest.starts_with('%') && !rest.starts_with(" %");
   const bool sure_gap = m_gap == Gap::colon || m_gap == Gap::cell || m_gap == Gap::aligned;
-  if (m_gap == Gap::bracket || (!sure_gap && whole)) return false;
+  if (m_gap == Gap::bracket) return false;
+  m_if_known = !sure_gap && whole;
   const bool remark = m_brackets.at(m_at) == ValueBrackets::Reads::best;
   if (remark && !m_phrase.any(holds_reference) && !holds_reference(m_label)) return false;
   if (const auto words = m_phrase.name_before_of(); words != 0) {
@@ -333,8 +359,12 @@ bool Reader::take(std::string name, MetricKind kind, double number, bool whole, 
   else if (!data.empty() && (!of_data || !holds_data(name)))
     prepend(data, name);
   if (m_values.size() < most_values)
-    m_values.push_back(
-        {{std::move(name), number, false}, {m_at, m_at, m_label}, kind, kind == MetricKind::result || (kind == MetricKind::usual && known), whole});
+    m_values.push_back({.metric = {std::move(name), number, false},
+                        .place = {m_at, m_at, m_label},
+                        .kind = kind,
+                        .sure = !m_if_known && (kind == MetricKind::result || (kind == MetricKind::usual && known)),
+                        .whole = whole,
+                        .if_known = m_if_known});
   return true;
 }
 
@@ -345,9 +375,10 @@ void Reader::read_number() {
     if (take_number(rest)) m_at = m_text.size() - rest.size();
     return m_phrase.add_number();
   }
-  if (m_phrase.count() == 0) {  // "[   64/60000]"
+  if (m_phrase.count() == 0 || m_gap == Gap::bracket) {  // "[   64/60000]", "Test: [  0/196]"
     auto of = rest;
-    if (take_count(of) && of.starts_with('/') && of.size() > 1 && is_digit(of[1])) m_placed = true;
+    m_partial = m_partial || (take_count(of) && of.starts_with('/') && of.size() > 1 && is_digit(of[1]));
+    m_placed = m_placed || (m_partial && m_phrase.count() == 0);
   }
   if (near && m_phrase.count() > 0 && (count(rest) || value(rest))) {
     m_at = m_text.size() - rest.size();
@@ -410,6 +441,7 @@ void Reader::read_pair(std::size_t number) {
     prepend(m_phrase.name(m_phrase.count()), name);
   }
   if (data.empty() && first_is_data) data = first;
+  if (data.empty() && names_data(m_phrase.last()) && !m_phrase.any(belongs_to_sentence)) data = m_phrase.last();  // "Epoch 1 done. Eval loss=0.85"
   if (data.empty() && kind != MetricKind::rate && !m_unsaid) data = m_data;
   const auto before = m_phrase.any(holds_reference) || !holds_reference(m_label) ? label() : m_label;
   if (name.empty())
@@ -439,6 +471,11 @@ void Reader::read_sign() {
   if (skip_remark()) return;
   const char c = m_text[m_at];
   const auto rest = m_text.substr(m_at);
+  if (concludes_test(rest)) {
+    ++m_at;
+    end_phrase();
+    return take_data("Test");
+  }
   const bool cell = c == '|' || rest.starts_with(drawn_light) || rest.starts_with(drawn_heavy);
   m_at += cell && c != '|' ? drawn_light.size() : 1;
   if (is_blank(c)) {
@@ -497,7 +534,8 @@ void Reader::walk() {
 // Values of one name are of several things: each is named after its overlap, as in "IoU=0.50 AP=0.6 IoU=0.75 AP=0.4", or after the words before it.
 // If these are the same, nothing tells which value is the current one, and none counts.
 void Reader::tell_apart() {
-  auto& [metrics, pairs, epoch, step, progress, of_epoch] = m_line;
+  auto& metrics = m_line.metrics;
+  auto& pairs = m_line.pairs;
   if (metrics.size() > most_values || pairs.size() != metrics.size()) return;  // of more the last ones count
   std::bitset<most_values> several;
   for (std::size_t i = 0; i < metrics.size(); ++i)
@@ -538,10 +576,13 @@ bool Reader::read() {
   const bool trusted = placed || values(MetricKind::usual, true) > 0 || values(MetricKind::usual, false) > 1;
   const auto before = line.metrics.size();
   for (auto& each : m_values)
-    if (trusted || each.sure) line.metrics.push_back(std::move(each.metric)), line.pairs.push_back(each.place);
-  if (line.metrics.empty()) return false;
+    if (each.if_known && trusted)
+      line.if_known.push_back(std::move(each.metric));
+    else if (!each.if_known && (trusted || each.sure))
+      line.metrics.push_back(std::move(each.metric)), line.pairs.push_back(each.place);
+  if (line.metrics.empty() && line.if_known.empty()) return false;
   if (!line.step) line.step = m_step;
-  return line.metrics.size() > before;
+  return line.metrics.size() > before || !line.if_known.empty();
 }
 
 // "[1,  2000] loss: 2.2" is epoch 1, batch 2000, as is "[1/5][2000/9000] Loss_D: 0.5"; "[3/100] 1 tree, train loss: 0.5" is step 3;
@@ -597,6 +638,16 @@ bool may_be_labelled(std::string_view text, std::size_t colon) {
   return value != std::string_view::npos && value - colon <= widest_gap && has("0123456789.+-nNiI", text[value]) && may_be_named(text, value);
 }
 
+// "loss nan", "epoch 2 loss 1": without a point or a colon
+bool may_be_number(std::string_view text) {
+  for (auto at = text.find_first_of(" \t"); at != std::string_view::npos && at + 1 < text.size(); at = text.find_first_of(" \t", at + 1)) {
+    const auto next = text.substr(at + 1, 3);
+    const bool number = is_digit(next.front()) || same_ignoring_case(next, "nan") || same_ignoring_case(next, "inf");
+    if (number && may_be_named(text, at + 1)) return true;
+  }
+  return false;
+}
+
 // "mAP@[0.5:0.95]: 0.4": there is no word next to the bracket's end.
 bool says_threshold(std::string_view text) {
   for (auto at = text.find('@', 1); at != std::string_view::npos; at = text.find('@', at + 1))
@@ -631,7 +682,7 @@ bool may_have_worded(std::string_view line) {
     if (is_digit(line[at + 1]) && is_digit(line[at - 1]) && may_be_fraction(line, at)) return true;
   for (auto at = line.find(':'); at != std::string_view::npos; at = line.find(':', at + 1))
     if (may_be_labelled(line, at)) return true;
-  return says_of_what(line) || (has(line, '@') && says_threshold(line)) || shows_scalar(line);
+  return says_of_what(line) || (has(line, '@') && says_threshold(line)) || shows_scalar(line) || may_be_number(line);
 }
 
 void name_pairs(std::string_view text, MetricLine& line) {
@@ -649,7 +700,7 @@ bool read_worded(std::string_view text, MetricLine& line) {
   if (!found.step) found.step = place.step;
   Reader reader(text, found);
   const bool any = reader.read();
-  if (found.metrics.empty()) return line.metrics.clear(), line.pairs.clear(), any;
+  if (found.metrics.empty() && found.if_known.empty()) return line.metrics.clear(), line.pairs.clear(), any;
   reader.tell_apart();
   line = std::move(found);
   return any;

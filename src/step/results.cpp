@@ -43,6 +43,28 @@ void put_written(std::vector<result::Metric>& metrics, const run::OutputFound& o
     for (auto& metric : *read) put(metrics, std::move(metric));
 }
 
+bool has_metrics(const run::OutputFound& output) { return output.metrics || names_metrics(output.name) || names_metrics(output.step_path); }
+
+// If several outputs have a metric of one name, the step's own file comes first; other values are named after their outputs, eval_metrics/acc.
+std::vector<result::Metric> written_metrics(const run::Outcome& outcome, const FileReader& read_file) {
+  std::vector<const run::OutputFound*> outputs;
+  for (const auto& output : outcome.outputs)
+    if (output.present && has_metrics(output)) outputs.push_back(&output);
+  std::ranges::stable_partition(outputs, [](const run::OutputFound* output) { return names_metrics(output->step_path); });
+  std::vector<result::Metric> metrics;
+  for (const auto* output : outputs) {
+    std::vector<result::Metric> own;
+    put_written(own, *output, read_file);
+    for (auto& metric : own) {
+      const auto same = std::ranges::find(metrics, metric.name, &result::Metric::name);
+      const bool differs = same != metrics.end() && same->value != metric.value && !(std::isnan(same->value) && std::isnan(metric.value));
+      if (differs) metric.name = output->name + '/' + metric.name;
+      if (differs || same == metrics.end()) metrics.push_back(std::move(metric));
+    }
+  }
+  return metrics;
+}
+
 // A Float that the program returned under a name. Integers are counts.
 bool is_returned_metric(const run::OutputFound& output) {
   constexpr std::string_view unnamed = "Output";  // the name that both SDKs give to the single value of a Python function
@@ -55,8 +77,6 @@ bool is_plain_text(std::string_view bytes) {
   return spec::is_text(bytes) &&
          std::all_of(bytes.begin(), bytes.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r'; });
 }
-
-bool has_metrics(const run::OutputFound& output) { return output.metrics || names_metrics(output.name) || names_metrics(output.step_path); }
 
 // The address that the program gives takes precedence.
 std::string address_of(const run::OutputFound& output, const Inputs& inputs) {
@@ -97,10 +117,8 @@ std::vector<result::MetricSeries> curves_of(const run::Outcome& outcome) {
 }
 
 std::vector<result::Metric> final_metrics(const run::Outcome& outcome, const FileReader& read_file) {
-  std::vector<result::Metric> metrics;
-  for (const auto& output : outcome.outputs)
-    if (output.present && has_metrics(output)) put_written(metrics, output, read_file);
-  const auto written = metrics;
+  const auto written = written_metrics(outcome, read_file);
+  auto metrics = written;
   for (const auto& series : outcome.series)
     if (!series.points.empty()) put(metrics, {.name = series.name, .value = series.points.back().value, .percentage = false});
   for (const auto& output : outcome.outputs)
@@ -117,8 +135,12 @@ std::vector<std::string> unread_metrics(const run::Outcome& outcome, const FileR
   for (const auto& output : outcome.outputs) {
     if (!has_metrics(output) || !output.present || !output.artifact || output.path.empty() || output.earlier) continue;
     const auto text = read_file(output.path, longest_metrics_file);
-    if (!text && text.error().kind == ErrorKind::input)
+    if (!text && text.error().kind == ErrorKind::input) {
       sentences.push_back(fmt::format("{}: {}; ignoring its metrics", output.name, text.error().message));
+    } else if (text && !trim(*text).empty() && names_metrics(output.step_path)) {
+      if (const auto read = result::read_metrics(*text, output.name); !read)
+        sentences.push_back(read.error().message + "; the file is kept as the program wrote it, without the metrics of the log");
+    }
   }
   return sentences;
 }

@@ -224,7 +224,7 @@ TEST_CASE("an output that changes after the program's end is the program's mista
   const auto model = pod.output("model", spec::Type::artifact).path;
   pod.prepare();
   Pod::write(model + "/part-1", "1");
-  const auto at_end = footprints_at_end(pod.task);
+  const auto at_end = snapshots_at_end(pod.task);
   CHECK(check_unchanged(at_end, "7 (saver)").has_value());
   Pod::write(model + "/part-2", "2");
   const auto changed = check_unchanged(at_end, "7 (saver)");

@@ -64,6 +64,9 @@ TEST_CASE("a secret is found as it is, and as programs print it") {
       {"h\U0001F600nter22", R"(h\ud83d\ude00nter22)"},
       {"h\U0001F600nter22", R"(h\U0001f600nter22)"},
       {"h\u4e2dnter22", "h%E4%B8%ADnter22"},
+      {"h\u00fcnter22", R"(h\u00FCnter22)"},
+      {"hunt&er<22>\"x", R"(hunt\u0026er\u003c22\u003e\"x)"},
+      {"hunt'er22", R"(hunt'\''er22)"},
       {"\xFFhunter22", "\xFFhunter22"},
   };
   for (const auto& c : cases) {
@@ -71,6 +74,15 @@ TEST_CASE("a secret is found as it is, and as programs print it") {
     CHECK(redacted("x " + std::string(c.written) + " y", {c.secret}) == "x [redacted] y");
   }
   CHECK(redacted("a b", {"    \n   ", ""}) == "a b");
+}
+
+TEST_CASE("the beginning of a secret is found where a text was cut off") {
+  const std::vector<std::string> secrets{"hf_AbCdEfGhIjKl", "training-token"};
+  for (const auto* end : {"", "...", "\u2026", " "})
+    CHECK(redacted(std::string(R"({"value":"hf_AbCdEf)") + end, secrets) == std::string(R"({"value":"[redacted])") + end);
+  CHECK(redacted("hf_AbCdEf is another one", secrets) == "hf_AbCdEf is another one");
+  CHECK(redacted("named hf_AbCd", secrets) == "named hf_AbCd");  // too short to help anybody
+  CHECK(redacted("failed while training", secrets) == "failed while training");
 }
 
 TEST_CASE("words that messages are made of stay in them, whatever somebody has set to them") {

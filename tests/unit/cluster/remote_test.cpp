@@ -69,6 +69,30 @@ TEST_CASE("a Secret without a bucket is one of another cluster") {
   CHECK(access_mode(secret(Json::object())).value().empty());
 }
 
+TEST_CASE("a key that is unknown is refused; for calls of train-model-job, if it resembles a known one") {
+  const auto refused = [](const std::string& key, bool as_train_model_job) {
+    auto texts = minio;
+    texts[key] = "x";
+    const auto read = read_configuration(secret(texts), as_train_model_job);
+    return read ? std::string() : read.error().message;
+  };
+  for (const bool as_train_model_job : {false, true})
+    CHECK(refused("remote_host", as_train_model_job) == "Secret training: unknown key remote_host; did you mean remote-host?");
+  CHECK(refused("comment", false) == "Secret training: unknown key comment");
+  CHECK(refused("comment", true).empty());
+}
+
+TEST_CASE("insecure-skip-tls-verify is true or false") {
+  const auto read = [](const char* word) {
+    return remote_credentials(secret({{"remote-host", "x"}, {"remote-token", "t"}, {"insecure-skip-tls-verify", word}}));
+  };
+  CHECK_FALSE(read("True")->endpoint->verify);
+  CHECK(read("false")->endpoint->verify);
+  CHECK(read("")->endpoint->verify);
+  REQUIRE_FALSE(read("yes"));
+  CHECK(read("yes").error().message == "Secret training, insecure-skip-tls-verify: expected true or false");
+}
+
 TEST_CASE("an access mode that Kubernetes does not have is refused") {
   for (const auto* mode : {"", "ReadWriteMany", "ReadWriteOnce", "ReadOnlyMany", "ReadWriteOncePod"})
     CHECK(access_mode(secret({{"access-mode", mode}})).value() == mode);

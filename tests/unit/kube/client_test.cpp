@@ -699,6 +699,16 @@ TEST_CASE("a server's words are told without the token and without the values of
   CHECK(caller.error().error.message.find("[redacted]") != std::string::npos);
 }
 
+TEST_CASE("a Secret's value that a webhook quotes as JSON, and the token in base64, are not shown") {
+  Harness h;
+  Caller caller;
+  h.server.reply(refusal(400, "BadRequest", R"(webhook denied {"minio-secretkey": "ab\"cd\\ef\u0026ghSECRET12"} dG9rZW4tMQ==)"));
+  const Json object{{"metadata", {{"name", "keys"}}}, {"stringData", {{"minio-secretkey", R"(ab"cd\ef&ghSECRET12)"}}}};
+  h.client->create({"v1", "secrets", "ns", "", ""}, object, false, {}, caller.done(h.loop)).detach();
+  h.loop.run();
+  CHECK(caller.error().error.message.find(R"(webhook denied {"minio-secretkey": "[redacted]"} [redacted])") != std::string::npos);
+}
+
 TEST_CASE("a stream's end is told without the token") {
   Harness h;
   h.server.reply(Reply::text("who is token-1?", 403));

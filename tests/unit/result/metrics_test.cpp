@@ -135,7 +135,7 @@ TEST_CASE("what only looks like a metric is none") {
                            "export lr=1",
                            "declare -x lr=1",
                            "numpy==1.26",
-                           "n=1,234.5",
+                           "n=1,234",
                            "samples=12,000 seen",
                            "shift = 0,5",
                            "x>=1",
@@ -182,6 +182,18 @@ TEST_CASE("a series knows its axis") {
   CHECK(axis_of({"step=10 loss=5", "step=20 loss=4", "step=10 loss=3"}) == "count 1:5 2:4 3:3");
   CHECK(axis_of({"loss=5", "loss=5", "loss=4"}) == "count 1:5 2:5 3:4");
   CHECK(axis_of({"Epoch 1/2", "9/9 - 1s - loss: 5", "Epoch 2/2", "9/9 - 1s - loss: 4"}) == "epoch 1:5 2:4");
+}
+
+TEST_CASE("a number without a point behind a word counts if the name was read before") {
+  MetricReader reader;
+  for (const auto* line : {"epoch 1 accuracy 1", "epoch 1 loss 1.5", "epoch 2 loss 1 accuracy 1", "epoch 3 loss 2.5", "epoch 4 loss nan"})
+    reader.feed(line, {});
+  const auto latest = reader.latest();
+  REQUIRE(latest.size() == 1);
+  CHECK(latest.front().name == "loss");
+  CHECK(std::isnan(latest.front().value));
+  REQUIRE(reader.series().front().points.size() == 4);
+  CHECK(reader.series().front().points[1].value == 1);
 }
 
 TEST_CASE("points keep their time") {

@@ -54,6 +54,14 @@ TEST_CASE("values of a tag are a curve over its steps") {
   CHECK(curves.series().front().points.front().time == Time(Duration(1'700'000'000'000)));
 }
 
+TEST_CASE("Lightning's placeholder for a metric of the hyperparameters is none") {
+  TensorboardCurves curves;
+  curves.add("", event(0, {simple("hp_metric", -1), simple("loss", -1)}));
+  CHECK(said(curves) == "loss: 0=-1\n");
+  curves.add("", event(1, {simple("hp_metric", 0.5)}));
+  CHECK(said(curves) == "loss: 0=-1\nhp_metric: 1=0.5\n");
+}
+
 TEST_CASE("a tensor is a scalar if its tag is of the plugin scalars, which its first value may say for all") {
   TensorboardCurves curves;
   curves.add("", event(1, {tensor("loss", 1, "scalars"), tensor("histogram", 1, "histograms"), tensor("nobodys", 1, "")}));

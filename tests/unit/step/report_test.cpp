@@ -241,14 +241,14 @@ TEST_CASE("The log ends with the verdict, the failure's lines, metrics and place
                         Contains("report: /out/report.html"));
   good.artifact("model_dir", "/out/other", "");
   good.outcome.outputs.back().present = false;
-  CHECK_THAT(join(summary(good.summary()), "\n"), Contains("model_dir: the program wrote nothing"));
+  CHECK_THAT(join(closing_lines(good.summary()), "\n"), Contains("model_dir: the program wrote nothing"));
   auto held_back = failure();
   held_back.artifact("model_dir", "/out/model", "model_dir");
-  CHECK_THAT(join(summary(held_back.summary()), "\n"), Contains("model_dir: /out/model"));
+  CHECK_THAT(join(closing_lines(held_back.summary()), "\n"), Contains("model_dir: /out/model"));
   held_back.outcome.outputs.back().pending = "/out/.model.trainstep/new/model";
-  CHECK_THAT(join(summary(held_back.summary()), "\n"), Contains("model_dir: was not written to /out/model"));
+  CHECK_THAT(join(closing_lines(held_back.summary()), "\n"), Contains("model_dir: was not written to /out/model"));
   CHECK_THAT(render_report(held_back.summary()), Contains("was not written to</span>"));
-  const auto bad = join(summary(failure().summary()), "\n");
+  const auto bad = join(closing_lines(failure().summary()), "\n");
   CHECK_THAT(bad, Contains("worker-0 exited with code 1") && Contains("the last lines of worker-0:") && Contains("  | Traceback") &&
                       !Contains("may succeed"));
 }

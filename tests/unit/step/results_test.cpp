@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "support/catch.h"
 
 using namespace trainstep;
@@ -87,6 +88,41 @@ TEST_CASE("of a name with several sources the most explicit one counts, as a num
   CHECK(counts({{"accuracy", "0.25"}}, "") == Json{{"accuracy", 0.25}});
   CHECK(counts({{"accuracy", "0.25"}}, R"({"accuracy": "0.75"})") == Json{{"accuracy", 0.75}});
   CHECK(counts({{"accuracy", "high"}, {"ok", true}}, R"({"accuracy": "high"})") == Json{{"accuracy", 0.5}});
+}
+
+TEST_CASE("of metrics with one name in several outputs, those of the step's own file come first, and no value is lost") {
+  run::Outcome outcome;
+  const auto add = [&](const std::string& name, const std::string& step_path, double value) {
+    auto& output = outcome.outputs.emplace_back();
+    output.name = name;
+    output.step_path = step_path;
+    output.present = true;
+    output.value = Json{{"acc", value}, {"same", 1}};
+  };
+  add("train_metrics", "", 0.5);
+  add("metrics", "metrics", 0.75);
+  add("eval_metrics", "", 0.25);
+  const auto metrics = final_metrics(outcome, [](const std::string&, std::size_t) -> Result<std::string> { return input_error("no file is read"); });
+  CHECK(metrics_object(metrics) == Json{{"acc", 0.75}, {"same", 1.0}, {"train_metrics/acc", 0.5}, {"eval_metrics/acc", 0.25}});
+}
+
+TEST_CASE("metrics of the step's own file that cannot be read are reported") {
+  run::Outcome outcome;
+  auto& output = outcome.outputs.emplace_back();
+  output.name = output.step_path = "metrics";
+  output.path = "/m";
+  output.present = output.artifact = true;
+  const auto told = [&](const std::string& file) {
+    return join(unread_metrics(outcome, [&](const std::string&, std::size_t) -> Result<std::string> { return file; }), "; ");
+  };
+  CHECK(told(R"({"acc": 0.5})").empty());
+  CHECK(told(" \n").empty());
+  for (const auto* file : {R"({"acc": 0.5)", "acc=0.5", "[0.5]"}) {
+    CHECK(told(file).starts_with("metrics: "));
+    CHECK(told(file).ends_with("the file is kept as the program wrote it, without the metrics of the log"));
+  }
+  output.name = "eval_metrics", output.step_path.clear();
+  CHECK(told("a,b\n1,2\n").empty());  // a table
 }
 
 TEST_CASE("metrics are read from the outputs that are named so, by any spelling, and from no other") {
