@@ -3,7 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/app.h"
 #include "cli/one_job.h"
@@ -11,6 +13,7 @@
 #include "cluster/job_data.h"
 #include "cluster/pods_end.h"
 #include "cluster/removal.h"
+#include "data/secrets.h"
 
 namespace trainstep::cli {
 namespace {
@@ -69,6 +72,10 @@ Result<int> stop(const JobsCommand& command) {
   TRY(cluster::check_run(command.run));
   ASSIGN(const auto connection, connect(command, Access::write));
   ASSIGN(const auto job, find_one(*connection, command.run));
+  std::vector<std::string> secrets;
+  collect_secrets_of_containers(job.object, secrets);
+  add_base64(secrets);
+  conceal(std::move(secrets));
   const auto uid = text(job.object, "/metadata/uid");
   if (uid.empty()) return internal_error(shown_name(job) + " has no uid: not deleted, as another object may have its name");
   auto ended = remove(*connection, job, uid);

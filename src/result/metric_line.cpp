@@ -189,16 +189,20 @@ constexpr int fewest_settings = 2;
 // Two such values make the line a dump of settings: "amp=True, batch=4, cache=False, …".
 bool is_setting(std::string_view value) { return value.starts_with("True") || value.starts_with("False") || value.starts_with("None"); }
 
-// "hyperparameters: lr0=0.01, momentum=0.9"; "reg_alpha=0.0 will be ignored" (LightGBM).
-bool heads_settings(std::string_view text) {
+bool names_settings(std::string_view word) {
   constexpr std::array<std::string_view, 9> words{"args",    "arguments", "config",  "configuration", "hparams", "hyperparameters",
                                                   "options", "params",    "settings"};
+  return one_of<9>(lower(word), words);
+}
+
+// "hyperparameters: lr0=0.01, momentum=0.9"; "reg_alpha=0.0 will be ignored" (LightGBM).
+bool heads_settings(std::string_view text) {
   const auto before = text.substr(0, text.find('='));
   const auto colon = before.find_last_of(":");
   if (colon == std::string_view::npos || before.size() == text.size()) return text.find(" will be ignored") != std::string_view::npos;
   auto word = trim(before.substr(0, colon));
   word.remove_prefix(word.find_last_of(" \t]:") + 1);
-  return one_of<9>(lower(word), words);
+  return names_settings(word);
 }
 
 // A command and its arguments: "+ python train.py lr=0.5", as a shell with -x prints it; Hydra's "[HYDRA] #0 : lr=0.1".
@@ -208,6 +212,9 @@ bool is_command(std::string_view text) {
   const auto python = text.find("python");
   return (python != std::string_view::npos && text.find(".py ", python) != std::string_view::npos) || contains(text, "[HYDRA]");
 }
+
+// A panel of local variables within one of rich's tracebacks, and its line of code.
+bool is_rich_traceback(std::string_view text) { return text.starts_with("\u2502 \u2502 ") || text.starts_with("\u2502 \u2771 "); }
 
 // "Loaded checkpoint from epoch 5 with val_loss=0.2": what it had then.
 bool tells_of_loading(std::string_view text) {
@@ -345,10 +352,14 @@ bool read_flat_object(std::string_view text, MetricLine& line) {
     if (!rest.starts_with(':')) return false;
     rest.remove_prefix(1);
     skip();
-    const auto value = take_member(rest, quoted);
-    if (!value) return false;
     const auto key = name_of_key(name);
-    if (!key.empty()) add(found, key, *value);
+    if (const auto nothing = std::string_view(rest.substr(0, 4)); nothing == "null" || nothing == "None") {
+      rest.remove_prefix(4);
+    } else {
+      const auto value = take_member(rest, quoted);
+      if (!value) return false;
+      if (!key.empty()) add(found, key, *value);
+    }
     metrics = metrics || metric_kind(key) != MetricKind::none;
     skip();
     if (!rest.empty() && rest.front() != ',') return false;
@@ -356,6 +367,22 @@ bool read_flat_object(std::string_view text, MetricLine& line) {
   }
   if (quoted && !metrics) return false;  // {"version": "1", "port": "8080"}
   line = std::move(found);
+  return true;
+}
+
+// An object behind other words, which may tell the epoch: "epoch 0: {'accuracy': 0.68}", "2024-01-01 00:00:00 - INFO - {'loss': 0.4}".
+bool read_object_behind(std::string_view text, MetricLine& line) {
+  const auto open = text.find('{');
+  if (open == 0 || open == std::string_view::npos || has(text.substr(0, open), '=') || has(text.substr(0, open), '(')) return false;
+  const auto before = trim(text.substr(0, open));
+  const auto words = trim(before.substr(0, before.find_last_not_of(":->| ") + 1));
+  const auto word = words.substr(words.find_last_of(" \t]:") + 1);
+  if (names_settings(word) || holds_reference(word) || !has(":->|]", before.empty() ? ' ' : before.back())) return false;
+  MetricLine found;
+  if (!read_flat_object(text.substr(open), found)) return false;
+  if (std::ranges::none_of(found.metrics, [](const Metric& metric) { return metric_kind(metric.name) != MetricKind::none; })) return false;
+  line = std::move(found);
+  if (!line.epoch) read_epoch(before, line, true);
   return true;
 }
 
@@ -416,8 +443,8 @@ MetricLine read_metric_line(std::string_view raw, MetricTable& table) {
   MetricLine line;
   std::string storage;
   const auto text = without_process(without_level(clean_line(raw, storage)));
-  if (is_command(text) || tells_of_loading(text)) return line;
-  for (const auto form : {read_flat_object, read_keras, read_rounds})
+  if (is_command(text) || tells_of_loading(text) || is_rich_traceback(text)) return line;
+  for (const auto form : {read_flat_object, read_object_behind, read_keras, read_rounds})
     if (form(text, line)) return line;
   if (table.read(text, line)) return line;
   read_pairs(text, line);

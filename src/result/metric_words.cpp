@@ -37,10 +37,11 @@ class Words {
 
 constexpr auto words(const auto&... word) { return Words(std::array<std::string_view, sizeof...(word)>{word...}); }
 
-constexpr auto results = words("acc", "accuracy", "ap", "aps", "ar", "auc", "aucpr", "auprc", "auroc", "bleu", "bpb", "bpc", "cer", "chrf", "cider",
-                               "dice", "elbo", "f", "fid", "inertia", "iou", "jaccard", "kappa", "logloss", "lpips", "mae", "map", "mape", "mcc",
-                               "merror", "meteor", "miou", "mlogloss", "mrr", "mse", "ndcg", "nll", "perplexity", "ppl", "prec", "psnr", "r", "rew",
-                               "reward", "rmse", "rmsle", "rouge", "rougel", "sacrebleu", "smape", "ssim", "top", "wer");
+constexpr auto results =
+    words("acc", "accuracy", "ap", "aps", "ar", "auc", "aucpr", "auprc", "auroc", "bleu", "bpb", "bpc", "cer", "chrf", "cider", "dice", "eer", "elbo",
+          "f", "fid", "inertia", "iou", "jaccard", "kappa", "logloss", "lpips", "mae", "map", "mape", "mcc", "merror", "meteor", "miou", "mlogloss",
+          "mrr", "mse", "ndcg", "nll", "pearson", "perplexity", "ppl", "prec", "psnr", "r", "rew", "reward", "rmse", "rmsle", "rouge", "rougel",
+          "sacrebleu", "sensitivity", "smape", "spearman", "specificity", "ssim", "top", "wer");
 constexpr auto usual =
     words("cost", "entropy", "kl", "likelihood", "loss", "losses", "metric", "objective", "precision", "recall", "score", "scores");
 constexpr auto rates = words("err", "error", "gnorm", "lr");

@@ -63,6 +63,9 @@ bool is_no_number(std::string_view word) {
 // It separates two values: "train loss 0.5 vs val loss 0.6".
 bool separates(std::string_view word) { return word == "vs" || word == "vs." || word == "versus"; }
 
+// It joins two values: "accuracy: 0.91 and F1: 0.5".
+bool continues(std::string_view word) { return word == "and" || word == "while"; }
+
 // The word that ends at `end`, of any kind.
 std::string_view word_before(std::string_view text, std::size_t end) {
   auto start = end;
@@ -108,7 +111,9 @@ bool concludes_test(std::string_view text) {
 
 class Reader {
  public:
-  Reader(std::string_view text, MetricLine& line) : m_text(text), m_line(line), m_brackets(text) {}
+  Reader(std::string_view text, MetricLine& line) : m_text(text), m_line(line), m_brackets(text) {
+    if (contains(text, "Saving dict for global step")) m_data = "eval";  // TensorFlow's Estimator, after an evaluation
+  }
   bool read();
   void walk();
   void tell_apart();
@@ -187,6 +192,7 @@ void Reader::read_word() {
   m_gap = Gap::none;
   m_gap_from = m_at;
   if (no_value || separates(word)) return m_phrase.clear();
+  if (m_phrase.count() == 0 && continues(word)) return;
   if (word == "is" && m_phrase.count() > 0) {
     m_gap = Gap::colon;
     return;
@@ -258,7 +264,7 @@ bool Reader::name_after_heading(std::string& name, std::string_view printed) {
 std::string_view Reader::label() const {
   if (m_phrase.count() == 0) return m_label;
   auto words = m_phrase.last();
-  if (words.empty() || same_ignoring_case(words, "epoch") || names_step(words) || m_phrase.any(belongs_to_sentence)) {
+  if (words.empty() || words == "the" || same_ignoring_case(words, "epoch") || names_step(words) || m_phrase.any(belongs_to_sentence)) {
     if (!m_phrase.any([&](std::string_view word) { return holds_reference(words = word); })) words = {};
   } else {
     words = {m_phrase.first().data(), words.data() + words.size()};
@@ -425,7 +431,8 @@ void Reader::read_pair(std::size_t number) {
   const auto words = phrase.name_before_of();
   const auto first = m_phrase.first();
   const bool first_is_data = names_data(first) && (!m_counted || m_phrase.count() == 1);
-  const bool tolerance = begin > 0 && names_setting(name) && makes_sentence(word_before(m_text, begin - 1));  // "by less than tol=0.01"
+  const bool sentence = begin > 0 && makes_sentence(word_before(m_text, begin - 1));
+  const bool tolerance = sentence && (names_setting(name) || names_time_unit(name));  // "by less than tol=0.01", NeMo's "train_step_timing in s=1.1"
   if (tolerance) {
     name.clear();
   } else if (words != 0 && !phrase.data_behind().empty() &&
@@ -576,7 +583,7 @@ bool Reader::read() {
   const bool trusted = placed || values(MetricKind::usual, true) > 0 || values(MetricKind::usual, false) > 1;
   const auto before = line.metrics.size();
   for (auto& each : m_values)
-    if (each.if_known && trusted)
+    if (each.if_known && (trusted || each.kind == MetricKind::result))
       line.if_known.push_back(std::move(each.metric));
     else if (!each.if_known && (trusted || each.sure))
       line.metrics.push_back(std::move(each.metric)), line.pairs.push_back(each.place);

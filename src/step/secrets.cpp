@@ -94,6 +94,8 @@ void redact(run::Outcome& outcome, const std::vector<std::string>& secrets) {
   };
   std::erase_if(outcome.series, tells_secret);
   for (auto& output : outcome.outputs) std::erase_if(output.curves, tells_secret);
+  for (auto& member : outcome.members)
+    if (member.ending) member.ending->reason = without_written_secrets(redacted(member.ending->reason, secrets));
   redact(outcome.verdict, secrets);
 }
 

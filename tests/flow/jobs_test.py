@@ -347,6 +347,16 @@ def test_stop_takes_only_an_answer_about_its_job_for_its_end(api, environment, o
     assert len(api.written()) == 2 and not api.jobs
 
 
+def test_stop_shows_no_secret_of_the_job_that_a_webhook_quotes(api, environment):
+    secret = "hf_AbCdEfGhIjKlMnOp"
+    train = {"name": "train", "env": [{"name": "HF_TOKEN", "value": secret}]}
+    api.jobs = [JOB | {"spec": {"template": {"spec": {"containers": [train]}}}}]
+    api.odd = [Api.refuse(403, f"admission webhook denied: {secret}", "Forbidden")]
+    stopped = trainstep(environment, "stop", "r")
+    assert stopped.returncode == 0, stopped.stderr
+    assert "admission webhook denied: [redacted]" in stopped.stderr and secret not in stopped.stderr
+
+
 def test_stop_names_the_finalizer_that_it_waits_for(api, environment):
     api.finalizers = ["foregroundDeletion", "example.com/stuck"]
     stopping = subprocess.Popen([PROGRAM, "stop", "r"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

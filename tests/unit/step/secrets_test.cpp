@@ -54,3 +54,12 @@ TEST_CASE("A number that is a secret is no metric, by its name or by its value")
   CHECK(step::is_secret(1234567, {"1234567.0"}));
   CHECK_FALSE(step::is_secret(1e9, {"1e9 roses"}));
 }
+
+TEST_CASE("how a replica ended is told without the secrets that a container runtime quotes") {
+  run::Outcome outcome;
+  outcome.members.resize(2);
+  outcome.members[0].ending =
+      follow::Termination{.exit_code = 128, .signal = {}, .reason = R"(StartError: exec: "train --token hf_AbCdEf": not found)"};
+  step::redact(outcome, {"hf_AbCdEf"});
+  CHECK(outcome.members[0].ending->reason == R"(StartError: exec: "train --token [redacted]": not found)");
+}
