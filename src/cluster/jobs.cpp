@@ -90,7 +90,20 @@ std::string Found::what_is_hidden() const {
   return all.empty() ? "" : "cannot list all job types: " + all;
 }
 
+// "pytorchjobs" of "pytorchjobs/train-1"; empty: it names no resource of ours.
+std::string_view resource_of(std::string_view run) {
+  const auto plural = run.substr(0, std::min(run.find('/'), run.size()));
+  const bool known = plural.size() < run.size() &&
+                     std::ranges::any_of(
+                         job_types::all(),
+                         [&](const job_types::JobType& job_type) {
+                           return std::ranges::find(job_type.resources, plural, &job_types::Resource::plural) != job_type.resources.end();
+                         });
+  return known ? plural : std::string_view();
+}
+
 Result<void> check_run(std::string_view run) {
+  if (const auto plural = resource_of(run); !plural.empty()) run.remove_prefix(plural.size() + 1);
   const auto allowed = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.'; };
   if (!run.empty() && run.size() <= longest_name && std::ranges::all_of(run, allowed)) return {};
   if (trim(run).empty()) return usage_error("RUN is empty; pass a run id or job name (see trainstep list)");
@@ -99,10 +112,19 @@ Result<void> check_run(std::string_view run) {
 
 Result<Submitted> choose(Found found, const std::string& run, const std::string& name_space) {
   TRY(check_run(run));
-  std::erase_if(found.jobs, [&](const Submitted& job) { return !is_of(job.object, run); });
-  const auto is_its_name = [&](const Submitted& job) { return text(metadata_of(job.object), "name") == run; };
+  const auto name_of = [](const Submitted& job) { return text(metadata_of(job.object), "name"); };
+  const auto plural = resource_of(run);
+  const auto name = plural.empty() ? run : run.substr(plural.size() + 1);
+  std::erase_if(found.jobs, [&](const Submitted& job) {
+    return plural.empty() ? !is_of(job.object, run) : job.resource.plural != plural || name_of(job) != name;
+  });
+  const auto is_its_name = [&](const Submitted& job) { return name_of(job) == name; };
   if (std::ranges::count_if(found.jobs, is_its_name) == 1) std::erase_if(found.jobs, std::not_fn(is_its_name));
-  if (found.jobs.size() > 1) return Error{ErrorKind::conflict, fmt::format("{} jobs belong to run \"{}\"; use a job's name", found.jobs.size(), run)};
+  if (found.jobs.size() > 1) {
+    std::string names;
+    for (const auto& job : found.jobs) names += fmt::format("{}{}/{}", names.empty() ? "" : ", ", job.resource.plural, name_of(job));
+    return Error{ErrorKind::conflict, fmt::format("{} jobs belong to run \"{}\"; use the name of one: {}", found.jobs.size(), run, names)};
+  }
   if (!found.jobs.empty()) return std::move(found.jobs.front());
   const auto hidden = found.what_is_hidden();
   return Error{found.hidden.empty() ? ErrorKind::not_found : found.hidden.front().kind,

@@ -24,8 +24,8 @@ struct Found {
 // All jobs of ours in a namespace, of all job types that are served there. Error: the first one, if nothing at all could be read.
 void find_jobs(kube::Client& client, const std::string& name_space, std::function<void(Result<Found>)> done);
 
-// RUN on a command line: a run id or the name of a job, which are both letters, digits, dashes, dots and underscores. Error (usage): it cannot be
-// one, for example the empty value of an unset variable.
+// RUN on a command line: a run id or the name of a job, which are both letters, digits, dashes, dots and underscores, also with its resource,
+// "pytorchjobs/train-1". Error (usage): it cannot be one, for example the empty value of an unset variable.
 Result<void> check_run(std::string_view run);
 // The only job of that run, or of that name. Errors: usage (check_run), not_found – or the reason why it may be among the hidden ones –, conflict.
 Result<Submitted> choose(Found found, const std::string& run, const std::string& name_space);

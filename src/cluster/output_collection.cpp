@@ -131,7 +131,7 @@ void OutputCollection::leave(int signal, bool retried) {
   if (!m_done || m_fetched) return;
   m_outcome.verdict = {result::VerdictClass::interrupted,
                        fmt::format("the training succeeded; {} arrived while its outputs were being fetched, {} at {}", result::signal_name(signal),
-                                   retried ? "the next attempt uses them" : "they are kept", delivered_to(m_context.plan)),
+                                   retried ? "the next attempt uses them" : "what it has delivered is kept", delivered_to(m_context.plan)),
                        std::nullopt, true, signal};
   end(Data::left);
 }

@@ -107,8 +107,10 @@ void StepCleanup::job_cleaned_up(std::string problem, bool stays) {
   m_pods_gone = true;
   const auto& plan = *m_context.plan;
   if (stays)
-    problem = join(std::move(problem), fmt::format("{}the delivered outputs are kept at {}",
-                                                   m_context.collection->lost() == Lost::some ? "what is left of " : "", delivered_to(plan)));
+    problem = join(std::move(problem), fmt::format("{} is kept at {}",
+                                                   m_context.collection->lost() == Lost::some ? "what is left of the delivered outputs"
+                                                                                              : "what the training has delivered",
+                                                   delivered_to(plan)));
   if (keeps_data()) {
     if (m_context.data && m_verdict.verdict_class != succeeded && m_verdict.verdict_class != interrupted)
       for (const auto& line : m_context.data->left_on_claims()) problem = join(std::move(problem), line);

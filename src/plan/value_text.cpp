@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
@@ -27,17 +25,18 @@ struct Decimal {
 };
 
 Decimal shortest(double number) {
-  std::array<char, 64> buffer{};
-  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number, std::chars_format::scientific);
-  const std::string_view text(buffer.data(), static_cast<std::size_t>(result.ptr - buffer.data()));
-  const auto e = text.find('e');
-  Decimal decimal;
-  for (const char c : text.substr(0, e)) {
-    if (c == '-') decimal.negative = true;
-    if (c >= '0' && c <= '9') decimal.digits += c;
-  }
-  const auto exponent = text.substr(e + (text[e + 1] == '+' ? 2 : 1));
-  std::from_chars(exponent.data(), exponent.data() + exponent.size(), decimal.exponent);
+  const auto text = fmt::format("{}", std::abs(number));  // std::to_chars has tables of 136 KB
+  const auto e = std::min(text.find('e'), text.size());
+  const auto point = std::min(text.find('.'), e);
+  Decimal decimal{.negative = std::signbit(number), .digits = text.substr(0, point), .exponent = 0};
+  if (point < e) decimal.digits += text.substr(point + 1, e - point - 1);
+  auto& digits = decimal.digits;
+  const auto zeros = std::min(digits.find_first_not_of('0'), digits.size() - 1);
+  digits.erase(0, zeros);
+  while (digits.size() > 1 && digits.ends_with('0')) digits.pop_back();
+  if (digits == "0") return decimal;
+  if (e < text.size()) decimal.exponent = std::atoi(text.c_str() + e + 1);
+  decimal.exponent += static_cast<int>(point) - 1 - static_cast<int>(zeros);
   return decimal;
 }
 

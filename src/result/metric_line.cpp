@@ -227,7 +227,7 @@ bool tells_of_loading(std::string_view text) {
     for (const std::string_view what : {"checkpoint", "ckpt", "model", "weights", "snapshot", "state", " from "})
       if (folded.find(what, at) != std::string::npos) return true;
   }
-  return false;
+  return contains(folded, "restored epoch") || contains(folded, "restoring epoch");
 }
 
 // One line of a dump that spans several: "adam_beta1=0.9,".

@@ -143,6 +143,8 @@ bool MetricTable::read_header(std::string_view text) {
   m_columns = std::move(columns);
   m_of_steps = first == First::step;
   m_of_classes = first == First::classes;
+  const auto mark = std::ranges::find(labels, "cp");
+  m_mark_column = mark == labels.end() ? std::nullopt : std::optional(static_cast<std::size_t>(mark - labels.begin()));
   m_step_column = labels[1] == "#" ? std::optional<std::size_t>(1) : std::nullopt;
   return true;
 }
@@ -165,7 +167,10 @@ bool MetricTable::read_row(std::string_view text, MetricLine& line) const {
     first = {};
   }
   if (!first.empty()) return false;
+  std::size_t words = 1;
+  for (auto behind = rest; !take_word(behind).empty();) ++words;
   for (std::size_t at = 1; at < m_columns.size(); ++at) {
+    if (at == m_mark_column && words + 1 == m_columns.size()) continue;
     auto word = take_word(rest);
     if (word.empty()) return false;
     const auto number = take_number(word);

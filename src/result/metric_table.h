@@ -45,6 +45,7 @@ class MetricTable {
   bool m_of_steps = false;
   bool m_of_classes = false;
   std::optional<std::size_t> m_step_column{};
+  std::optional<std::size_t> m_mark_column{};  // skorch's "cp", which is empty in most rows
 };
 
 }  // namespace trainstep::result

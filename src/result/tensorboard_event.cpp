@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "result/tensorboard_event.h"
 
-#include <array>
+#include <fmt/format.h>
+
 #include <bit>
 #include <charconv>
 #include <string_view>
@@ -24,10 +25,9 @@ bool each_field(std::string_view message, const See& see) {
 // Returns the double with the shortest decimal form of the float: 0.1, not 0.10000000149011612, is the program's value.
 double as_float(std::uint64_t bits) {
   const auto number = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.begin(), text.end(), number).ptr;
+  const auto text = fmt::format("{}", number);
   double decimal = number;
-  std::from_chars(text.begin(), end, decimal);
+  std::from_chars(text.data(), text.data() + text.size(), decimal);
   return decimal;
 }
 double as_double(std::uint64_t bits) { return std::bit_cast<double>(bits); }

@@ -163,6 +163,23 @@ TEST_CASE("a job's name counts more than another's run id") {
   CHECK(choose(found, "2", "ns").error().kind == ErrorKind::conflict);
 }
 
+TEST_CASE("of two jobs with one name the resource chooses, as for kubectl") {
+  const auto job = [](const char* type, const char* uid) {
+    return Submitted{job_types::find(type).resources.front(),
+                     Json{{"metadata", {{"name", "x-1"}, {"uid", uid}, {"labels", {{"trainstep.dev/run", "r"}}}}}}, true};
+  };
+  const Found found{{job("Job", "a"), job("PyTorch", "b")}, {}};
+  for (const auto* run : {"r", "x-1"}) {
+    const auto chosen = choose(found, run, "ns");
+    REQUIRE_FALSE(chosen);
+    CHECK(chosen.error().message == std::string("2 jobs belong to run \"") + run + "\"; use the name of one: jobs/x-1, pytorchjobs/x-1");
+  }
+  CHECK(choose(found, "jobs/x-1", "ns")->object["metadata"]["uid"] == "a");
+  CHECK(choose(found, "pytorchjobs/x-1", "ns")->object["metadata"]["uid"] == "b");
+  CHECK(choose(found, "tfjobs/x-1", "ns").error().kind == ErrorKind::not_found);
+  CHECK(choose(found, "pods/x-1", "ns").error().kind == ErrorKind::usage);
+}
+
 TEST_CASE("a job without a run's id is not that of the empty run") {
   const Found all{{{job_types::find("Job").resources.front(), Json::parse(R"({"metadata": {"name": "x", "uid": "u"}})"), true}}, {}};
   CHECK_FALSE(choose(all, "", "ns"));

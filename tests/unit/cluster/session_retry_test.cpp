@@ -393,7 +393,7 @@ TEST_CASE_METHOD(Attempts,
   REQUIRE(outcome);
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::system);
   CHECK_THAT(outcome->verdict.message, Contains("no credentials for the object store"));
-  CHECK_THAT(problem, Contains("the delivered outputs are kept at minio://bkt/models/m"));
+  CHECK_THAT(problem, Contains("what the training has delivered is kept at minio://bkt/models/m"));
   CHECK(story.count("trying again") == 0);
 }
 
@@ -448,7 +448,7 @@ TEST_CASE_METHOD(Attempts, "of what was delivered and is not there whole, the re
   held = false;
   session.reset();
   CHECK(attempt() == result::VerdictClass::system);
-  CHECK_THAT(problem, Contains("what is left of the delivered outputs are kept at s3://bkt/" + prefix));
+  CHECK_THAT(problem, Contains("what is left of the delivered outputs is kept at s3://bkt/" + prefix));
   CHECK(objects.contains(prefix + "/outputs/model/other"));
   CHECK(attempt() == well);
   CHECK(made == 2);
@@ -468,14 +468,14 @@ TEST_CASE_METHOD(Attempts, "what is there stays, whatever answers for the store 
   loop.run(30min);
   REQUIRE(outcome);
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::system);
-  CHECK_THAT(problem, Contains("the delivered outputs are kept at s3://bkt/" + prefix));
+  CHECK_THAT(problem, Contains("what the training has delivered is kept at s3://bkt/" + prefix));
   CHECK(objects.contains(prefix + "/outputs/model/weights"));
 }
 
 TEST_CASE_METHOD(Attempts, "a model whose list somebody has removed stays, and the step says where") {
   after_training = [this] { objects.erase(prefix + "/outputs/model.objects.json"); };
   CHECK(attempt() == result::VerdictClass::system);
-  CHECK_THAT(problem, Contains("what is left of the delivered outputs are kept at s3://bkt/" + prefix));
+  CHECK_THAT(problem, Contains("what is left of the delivered outputs is kept at s3://bkt/" + prefix));
   CHECK(objects.contains(prefix + "/outputs/model/weights"));
 }
 
@@ -548,7 +548,7 @@ TEST_CASE_METHOD(Attempts, "a store that answers no more while the model is fetc
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::timeout);
   CHECK_THAT(outcome->verdict.message, Contains("the training succeeded") && Contains(said));
   loop.run(1min);
-  CHECK_THAT(problem, Contains("the delivered outputs are kept at s3://bkt/" + prefix));
+  CHECK_THAT(problem, Contains("what the training has delivered is kept at s3://bkt/" + prefix));
   CHECK(objects.contains(prefix + "/outputs/model/weights"));
   CHECK(model() == "(none)");
 }
@@ -688,7 +688,7 @@ TEST_CASE_METHOD(FetchingOnce, "of what an eviction finds being fetched it is sa
   session->request_stop(SIGTERM);
   loop.run(1min);
   REQUIRE(outcome);
-  CHECK_THAT(outcome->verdict.message, Contains("they are kept at s3://"));
+  CHECK_THAT(outcome->verdict.message, Contains("what it has delivered is kept at s3://"));
 }
 
 TEST_CASE_METHOD(Attempts, "a job in another namespace than its step's pod is found again by the next attempt, and has no owner there") {

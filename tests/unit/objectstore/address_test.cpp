@@ -6,6 +6,16 @@
 using namespace trainstep;
 using namespace trainstep::objectstore;
 
+TEST_CASE("a user and a password in an address are refused, and not shown") {
+  for (const auto* text : {"s3://AKIA:passwordXYZ@bucket/x", "minio://user@bucket"}) {
+    const auto address = Address::parse(text);
+    REQUIRE_FALSE(address);
+    CHECK(address.error().kind == ErrorKind::input);
+    CHECK(address.error().message.find("contains no user and no password") != std::string::npos);
+    CHECK(address.error().message.find("bucket") == std::string::npos);
+  }
+}
+
 TEST_CASE("an address has a scheme, a bucket and a key") {
   struct Row {
     const char* text;
