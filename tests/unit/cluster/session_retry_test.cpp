@@ -484,7 +484,7 @@ TEST_CASE_METHOD(Attempts, "the data of a program that has written no model go, 
   judged = result::Verdict{verdict_class, "model_dir: no file", std::nullopt, false, 0};
   REQUIRE(attempt() == well);
   CHECK(objects.empty() == (verdict_class == result::VerdictClass::user));
-  CHECK((problem.find("are kept at") == std::string::npos) == objects.empty());
+  CHECK((problem.find("is kept at") == std::string::npos) == objects.empty());
 }
 
 TEST_CASE_METHOD(Attempts, "the inputs of a job that is taken up are left as they are") {
