@@ -266,8 +266,9 @@ std::vector<std::string> secrets_in(std::string_view name, std::string_view valu
   secrets.emplace_back(value);
   collect_parts(value, secrets);
   constexpr std::size_t shortest_line = 8;
-  for (std::size_t begin = 0; value.find('\n') != std::string_view::npos && begin < value.size();) {
-    const auto end = std::min(value.find('\n', begin), value.size());
+  constexpr std::string_view breaks = "\r\n";
+  for (std::size_t begin = 0; value.find_first_of(breaks) != std::string_view::npos && begin < value.size();) {
+    const auto end = std::min(value.find_first_of(breaks, begin), value.size());
     if (end - begin >= shortest_line) secrets.emplace_back(value.substr(begin, end - begin));
     begin = end + 1;
   }

@@ -193,7 +193,8 @@ TEST_CASE("variables tell which texts are to be looked for") {
   CHECK(secrets_in("API_TOKENS", "abcdefgh,short,ijklmnop") == std::vector<std::string>{"abcdefgh,short,ijklmnop", "abcdefgh", "ijklmnop"});
   CHECK(secrets_in("TOKEN", "\"abcdefgh\"") == std::vector<std::string>{"\"abcdefgh\"", "abcdefgh"});
   CHECK(secrets_in("PASSWORD", "correct horse battery staple") == std::vector<std::string>{"correct horse battery staple"});
-  // A log has lines.
+  // A log has lines, and redrawn ones.
+  CHECK(secrets_in("TOKEN", "hunter2abc\rSECRETdefg") == std::vector<std::string>{"hunter2abc\rSECRETdefg", "hunter2abc", "SECRETdefg"});
   CHECK(secrets_in("SSH_KEY", "-----BEGIN KEY-----\nc2VjcmV0IG9mIG1pbmU\nshort\n") ==
         std::vector<std::string>{"-----BEGIN KEY-----\nc2VjcmV0IG9mIG1pbmU\nshort\n", "-----BEGIN KEY-----", "c2VjcmV0IG9mIG1pbmU"});
 }
