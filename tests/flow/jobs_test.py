@@ -351,10 +351,10 @@ def test_stop_shows_no_secret_of_the_job_that_a_webhook_quotes(api, environment)
     secret = "hf_AbCdEfGhIjKlMnOp"
     train = {"name": "train", "env": [{"name": "HF_TOKEN", "value": secret}]}
     api.jobs = [JOB | {"spec": {"template": {"spec": {"containers": [train]}}}}]
-    api.odd = [Api.refuse(403, f"admission webhook denied: {secret}", "Forbidden")]
+    api.odd = [Api.refuse(403, f'admission webhook "guard" denied the request: {secret}', "Forbidden")]
     stopped = trainstep(environment, "stop", "r")
-    assert stopped.returncode == 0, stopped.stderr
-    assert "admission webhook denied: [redacted]" in stopped.stderr and secret not in stopped.stderr
+    assert stopped.returncode == 2, stopped.stderr
+    assert "denied the request: [redacted]" in stopped.stderr and secret not in stopped.stderr
 
 
 def test_stop_names_the_finalizer_that_it_waits_for(api, environment):
