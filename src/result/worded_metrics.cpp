@@ -647,7 +647,7 @@ bool may_be_labelled(std::string_view text, std::size_t colon) {
 
 // "loss nan", "epoch 2 loss 1": without a point or a colon
 bool may_be_number(std::string_view text) {
-  for (auto at = text.find_first_of(" \t"); at != std::string_view::npos && at + 1 < text.size(); at = text.find_first_of(" \t", at + 1)) {
+  for (auto at = text.find(' '); at != std::string_view::npos && at + 1 < text.size(); at = text.find(' ', at + 1)) {
     const auto next = text.substr(at + 1, 3);
     const bool number = is_digit(next.front()) || same_ignoring_case(next, "nan") || same_ignoring_case(next, "inf");
     if (number && may_be_named(text, at + 1)) return true;

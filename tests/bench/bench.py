@@ -114,7 +114,7 @@ def merging(program):
 def main():
     program, python = sys.argv[1:]
     rows = rendering(program, python)
-    rows.append(("size of the program", f"{pathlib.Path(program).stat().st_size / 1e6:.1f} MB", "", "", "8 MB"))
+    rows.append(("size of the program", f"{pathlib.Path(program).stat().st_size / 1e6:.1f} MB", "", "", "9 MB"))
     rows += merging(program)
     show([("", "trainstep", "Python", "ratio", "target"), *rows])
 
