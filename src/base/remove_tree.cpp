@@ -47,18 +47,18 @@ class Removal {
     while (!m_levels.empty()) m_levels.back().left.empty() ? leave() : remove_next();
     if (m_count == 0) return {};
     if (m_count > named_at_most) m_told += fmt::format(", and {} more", m_count - named_at_most);
-    return Error{m_error, "cannot remove " + m_told};
+    return Error{m_error_kind, "cannot remove " + m_told};
   }
 
  private:
   Result<void> failed(int code) {
     stays(m_name, std::strerror(code), code);
-    return Error{m_error, "cannot remove " + m_told};
+    return Error{m_error_kind, "cannot remove " + m_told};
   }
 
   void stays(const std::string& name, std::string_view why, int code = 0) {
     if (!m_levels.empty()) m_levels.back().stays = true;
-    if (m_count++ == 0) m_error = code == EACCES || code == EPERM || code == EROFS ? ErrorKind::denied : ErrorKind::internal;
+    if (m_count++ == 0) m_error_kind = code == EACCES || code == EPERM || code == EROFS ? ErrorKind::denied : ErrorKind::internal;
     if (m_count > named_at_most) return;
     auto path = m_above;
     for (const auto& level : m_levels)
@@ -126,7 +126,7 @@ class Removal {
   std::vector<Level> m_levels;
   std::size_t m_count = 0;
   std::string m_told;
-  ErrorKind m_error = ErrorKind::internal;
+  ErrorKind m_error_kind = ErrorKind::internal;
 };
 
 }  // namespace

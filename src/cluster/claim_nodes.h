@@ -38,8 +38,8 @@ ClaimAccess access_of_mode(const std::string& mode);
 // own node; the result says so. Error (input): the pods cannot all have one of the claims.
 Result<plan::Nodes> nodes_for(const plan::Plan& plan, const Facts& facts, const std::map<std::string, ClaimAccess>& access);
 
+using trainstep::describe;  // that of a duration is not hidden by this one
 // For the log; empty: nothing to say.
-using trainstep::describe;
 std::string describe(const plan::Nodes& nodes);
 // Why pods that mount it do not start, or cannot write: its volume is gone, or many nodes may read it only. Any JSON is allowed.
 std::string obstacle(const Json& claim, const MountedClaim& mounted);

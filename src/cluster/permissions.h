@@ -37,8 +37,8 @@ struct DataContext {
 // What the ways of the data need in addition, only if this step uses them. The plan's data have been routed.
 std::vector<Permission> data_permissions_of(const plan::Plan& plan, const DataContext& context);
 
+using trainstep::describe;  // that of a duration is not hidden by this one
 // "get secrets training", "create pytorchjobs.kubeflow.org": for messages.
-using trainstep::describe;
 std::string describe(const Permission& right);
 
 // The body of a SelfSubjectAccessReview (authorization.k8s.io/v1).

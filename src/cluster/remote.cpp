@@ -184,7 +184,7 @@ Result<std::string> access_mode(const Json& secret) {
   const Values values(secret);
   ASSIGN(auto mode, values.get("access-mode"));
   constexpr std::array<std::string_view, 5> modes{"", "ReadWriteMany", "ReadWriteOnce", "ReadOnlyMany", "ReadWriteOncePod"};
-  if (std::find(modes.begin(), modes.end(), mode) == modes.end())
+  if (std::ranges::find(modes, mode) == modes.end())
     return input_error(values.what("access-mode") + ": expected ReadWriteMany, ReadWriteOnce, ReadOnlyMany or ReadWriteOncePod");
   return mode;
 }

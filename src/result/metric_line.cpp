@@ -15,6 +15,7 @@
 #include "result/metric_words.h"
 #include "result/rank_prefix.h"
 #include "result/value_brackets.h"
+#include "result/worded_check.h"
 #include "result/worded_metrics.h"
 
 namespace trainstep::result {

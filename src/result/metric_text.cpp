@@ -73,6 +73,17 @@ bool skip(std::string_view& text, std::string_view word) {
 
 }  // namespace
 
+std::string_view word_before(std::string_view text, std::size_t end) {
+  auto start = end;
+  while (start > 0 && end - start <= longest_name && belongs_to_word(text[start - 1])) --start;
+  return text.substr(start, end - start);
+}
+
+bool begins_shown(std::string_view text) {
+  constexpr std::array<std::string_view, 4> shown{"tensor(", "np.", "numpy.", "Array("};
+  return std::ranges::any_of(shown, [&](std::string_view begin) { return text.starts_with(begin); });
+}
+
 std::size_t threshold_size(std::string_view text) {
   auto rest = text;
   if (!skip(rest, "@")) return 0;

@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t most_values = 100;            // per line
 constexpr std::size_t longest_abbreviation = 6;     // "Avg." and "Valid." do not end a sentence
-constexpr std::size_t widest_gap = 60;              // between a word and its value, as in a table
 constexpr std::string_view drawn_light = "\u2502";  // │ and ┃, as rich draws tables
 constexpr std::string_view drawn_heavy = "\u2503";
 
@@ -25,14 +24,7 @@ enum class Heading { none, metric, setting, goal, other };
 
 enum class Gap { none, blank, colon, bracket, cell, aligned };  // what separates a phrase from what follows
 
-bool belongs_to_word(char c) { return belongs_to_name(c) || c == '@' || c == '\''; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
-// "tensor(0.5, …)" and the like, as read by take_scalar.
-bool begins_shown(std::string_view text) {
-  constexpr std::array<std::string_view, 4> shown{"tensor(", "np.", "numpy.", "Array("};
-  return std::ranges::any_of(shown, [&](std::string_view begin) { return text.starts_with(begin); });
-}
 
 bool is_level(std::string_view word) {
   constexpr std::array<std::string_view, 6> levels{"DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL"};
@@ -65,13 +57,6 @@ bool separates(std::string_view word) { return word == "vs" || word == "vs." || 
 
 // It joins two values: "accuracy: 0.91 and F1: 0.5".
 bool continues(std::string_view word) { return word == "and" || word == "while"; }
-
-// The word that ends at `end`, of any kind.
-std::string_view word_before(std::string_view text, std::size_t end) {
-  auto start = end;
-  while (start > 0 && end - start <= longest_name && belongs_to_word(text[start - 1])) --start;
-  return text.substr(start, end - start);
-}
 
 struct Value {
   Metric metric;
@@ -617,80 +602,7 @@ void read_place(std::string_view rest, MetricLine& line) {
   line.step = pair ? second : third ? third : first;
 }
 
-bool may_be_named(std::string_view text, std::size_t number) {
-  constexpr std::string_view gaps = " \t:|[(=\xE2\x94\x82\x83";
-  auto end = number;
-  while (end > 0 && number - end <= widest_gap && has(gaps, text[end - 1])) --end;
-  if (end == number || end == 0) return false;
-  const auto word = word_before(text, end);
-  return !word.empty() && is_letter(word.front()) && may_end_name(word);
-}
-
-// "loss 0.5"
-bool may_be_fraction(std::string_view text, std::size_t dot) {
-  auto start = dot;
-  while (start > 0 && dot - start < 20 && is_digit(text[start - 1])) --start;
-  if (start > 0 && (text[start - 1] == '-' || text[start - 1] == '+')) --start;
-  return may_be_named(text, start);
-}
-
-// "loss: 3", "iter 10: …"
-bool may_be_labelled(std::string_view text, std::size_t colon) {
-  if (colon > 0 && is_digit(text[colon - 1])) {
-    auto end = colon;
-    while (end > 0 && colon - end < 20 && is_digit(text[end - 1])) --end;
-    if (end > 0 && text[end - 1] == ' ' && names_step(word_before(text, end - 1))) return true;
-  }
-  const auto value = text.find_first_not_of(" \t", colon + 1);
-  return value != std::string_view::npos && value - colon <= widest_gap && has("0123456789.+-nNiI", text[value]) && may_be_named(text, value);
-}
-
-// "loss nan", "epoch 2 loss 1": without a point or a colon
-bool may_be_number(std::string_view text) {
-  for (auto at = text.find(' '); at != std::string_view::npos && at + 1 < text.size(); at = text.find(' ', at + 1)) {
-    const auto next = text.substr(at + 1, 3);
-    const bool number = is_digit(next.front()) || same_ignoring_case(next, "nan") || same_ignoring_case(next, "inf");
-    if (number && may_be_named(text, at + 1)) return true;
-  }
-  return false;
-}
-
-// "mAP@[0.5:0.95]: 0.4": there is no word next to the bracket's end.
-bool says_threshold(std::string_view text) {
-  for (auto at = text.find('@', 1); at != std::string_view::npos; at = text.find('@', at + 1))
-    if (is_letter(text[at - 1]) && threshold_size(text.substr(at)) != 0) return true;
-  return false;
-}
-
-// "loss tensor(0.5, …)"
-bool shows_scalar(std::string_view text) {
-  const auto open = text.find('(', 1);
-  if (open == std::string_view::npos) return false;
-  auto begin = open;
-  while (begin > 0 && open - begin < 14 && (belongs_to_name(text[begin - 1]))) --begin;
-  return begins_shown(text.substr(begin)) && may_be_named(text, begin);
-}
-
-// "Accuracy of …", "Test accuracy of …"
-bool says_of_what(std::string_view text) {
-  for (auto blank = text.find(' '), word = std::size_t{0}; blank < 30; word = blank + 1, blank = text.find(' ', word)) {
-    const auto next = text.substr(blank);
-    const bool joined = next.starts_with(" of ") || next.starts_with(" on ") || next.starts_with(" for ");
-    if (joined) return metric_kind(text.substr(word, blank - word)) != MetricKind::none;
-    if (word != 0) break;
-  }
-  return false;
-}
-
 }  // namespace
-
-bool may_have_worded(std::string_view line) {
-  for (auto at = line.find('.', 1); at != std::string_view::npos && at + 1 < line.size(); at = line.find('.', at + 1))
-    if (is_digit(line[at + 1]) && is_digit(line[at - 1]) && may_be_fraction(line, at)) return true;
-  for (auto at = line.find(':'); at != std::string_view::npos; at = line.find(':', at + 1))
-    if (may_be_labelled(line, at)) return true;
-  return says_of_what(line) || (has(line, '@') && says_threshold(line)) || shows_scalar(line) || may_be_number(line);
-}
 
 void name_pairs(std::string_view text, MetricLine& line) {
   if (line.pairs.empty()) return;

@@ -8,9 +8,6 @@
 
 namespace trainstep::result {
 
-// Cheap pre-check: whether there may be a value after a word that names a metric.
-bool may_have_worded(std::string_view line);
-
 // Reads values after a phrase of one to four words of which the last names a metric (metric_words.h), separated by a colon or blanks; without a colon
 // only non-integers. The phrase is the name, with underscores: "val_loss". A word that names the data – before a colon, before an epoch's number, or
 // in an earlier name of the line – is prepended to names that contain none: "Test set: Average loss: 0.05, …" is Test_Average_loss. 91.2% is 91.2;
