@@ -117,9 +117,9 @@ fs::path PendingOutput::left() const {
   const auto now = moved_folder(m_held, m_place.folder);
   for (const auto& folder : {m_place.folder, now}) {
     if (folder.empty()) continue;
-    const auto place = folder / "new";
-    if (may_hold_files(place / m_place.path.filename())) return place / m_place.path.filename();
-    if (may_hold_files(place)) return place;
+    auto files = folder / "new";
+    if (may_hold_files(files / m_place.path.filename())) return files / m_place.path.filename();
+    if (may_hold_files(files)) return files;
   }
   return {};
 }

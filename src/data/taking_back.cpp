@@ -50,8 +50,8 @@ Result<std::optional<TakenBack>> take_back(const fs::path& target, const std::st
   const auto taken = take_back(place, signer, signer);
   tidy_folder(place.folder);
   if (!taken) return taken.error();
-  if (!*taken) return std::optional<TakenBack>();
-  return std::optional(TakenBack{**taken, place.path});
+  const auto& restored = *taken;
+  return restored ? std::optional(TakenBack{*restored, place.path}) : std::nullopt;
 }
 
 std::string describe_staying(const std::string& output, const fs::path& target, const std::string& signer, Why why) {

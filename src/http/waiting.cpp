@@ -51,7 +51,7 @@ void Waiting::look(const std::string& origin) {
   auto& server = m_servers[origin];
   const auto now = m_loop.now();
   if (server.open == 0 && (!server.failed || now - *server.failed > longest_told_pause)) return rest(server);
-  const auto why = server.reason.empty() ? "no answer for " + describe(now - *server.since) : server.reason;
+  const auto why = server.reason.empty() ? "no answer for " + describe(now - server.since.value_or(now)) : server.reason;
   const auto pause = pauses.at(std::min<std::size_t>(static_cast<std::size_t>(++server.told), pauses.size() - 1));
   server.timer = m_loop.timer(pause, [this, origin] { look(origin); });
   m_tell(fmt::format("waiting for {}{}{}: {}", server.name, server.name.empty() ? "" : " ", origin, why));

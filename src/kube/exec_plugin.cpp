@@ -26,12 +26,12 @@ class ExecToken : public SlowTokenSource {
       ended(std::move(*printed), now);
       return true;
     }
-    return usable(now);
+    return usable(now) != nullptr;
   }
 
   Result<std::string> token(Time now) override {
     if (!ready(now)) ended(m_run->wait(), now);
-    if (usable(now)) return m_credential->token;
+    if (const auto* credential = usable(now)) return credential->token;
     auto problem = m_failure ? m_failure->error : Error{ErrorKind::unavailable, "the exec plug-in of the kubeconfig returned expired credentials"};
     if (m_hurried)
       problem.kind = ErrorKind::cancelled;
@@ -58,10 +58,13 @@ class ExecToken : public SlowTokenSource {
   };
   // Whether no renewal is due; during the renewal, usable() decides.
   [[nodiscard]] bool fresh(Time now) const {
-    return usable(now) && (lately(m_taken, now) || !m_credential->expires || now + early < *m_credential->expires);
+    const auto* credential = usable(now);
+    return credential && (lately(m_taken, now) || !credential->expires || now + early < *credential->expires);
   }
-  [[nodiscard]] bool usable(Time now) const {
-    return m_credential && !m_refused && (lately(m_taken, now) || !m_credential->expires || now < *m_credential->expires);
+  // nullptr without a credential that the server may accept now.
+  [[nodiscard]] const ExecCredential* usable(Time now) const {
+    if (!m_credential || m_refused) return nullptr;
+    return lately(m_taken, now) || !m_credential->expires || now < *m_credential->expires ? &*m_credential : nullptr;
   }
   static bool lately(Time since, Time now) { return now >= since && now - since < result_lifetime; }
 

@@ -9,7 +9,8 @@ namespace {
 
 constexpr Duration stalled_after{2'000};
 constexpr Duration look_every{100};
-constexpr ReaderTimeout hurried{Duration(500), Duration(10'000)};
+constexpr Duration silent_in_a_hurry{500};
+constexpr Duration longest_hurry{10'000};
 constexpr std::size_t low = Writer::full / 2;
 
 }  // namespace
@@ -74,8 +75,8 @@ void BackPressure::finish(ReaderTimeout timeout, std::function<void()> done_call
 }
 
 void BackPressure::hurry() {
-  m_timeout.silent = std::min(m_timeout.silent, hurried.silent);
-  m_timeout.in_all = std::min(m_timeout.in_all.value_or(*hurried.in_all), *hurried.in_all);
+  m_timeout.silent = std::min(m_timeout.silent, silent_in_a_hurry);
+  m_timeout.in_all = std::min(m_timeout.in_all.value_or(longest_hurry), longest_hurry);
 }
 
 void BackPressure::give_up() {

@@ -64,7 +64,7 @@ void Client::time_out(CallId id) {
 
 void Client::hurry() {
   m_hurry = true;
-  for (const auto& [id, call] : m_calls) call->limit = m_loop.timer(m_limits.hurry, [this, id = id] { time_out(id); });
+  for (const auto& entry : m_calls) entry.second->limit = m_loop.timer(m_limits.hurry, [this, id = entry.first] { time_out(id); });
 }
 
 // Intervals between messages; the last one repeats. One call reports for all.

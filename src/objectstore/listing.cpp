@@ -153,6 +153,7 @@ void Removal::remove(const std::vector<Object>& objects) {
     return;
   }
   std::vector<Address> all;
+  all.reserve(objects.size());
   for (const auto& object : objects) all.push_back(object.key.empty() ? m_at : m_at.child(object.key));
   remove_each(std::move(all));
 }

@@ -19,7 +19,9 @@ namespace {
 template <typename Bound>
 std::string shown_name(const std::vector<Bound>& bound, const std::string& formal) {
   const auto found = std::ranges::find(bound, formal, &Bound::name);
-  return found != bound.end() && found->path ? found->path->name : formal;
+  if (found == bound.end()) return formal;
+  const auto& path = found->path;
+  return path ? path->name : formal;
 }
 
 std::vector<Place> places_in_pods(const Plan& plan) {

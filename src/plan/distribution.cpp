@@ -81,6 +81,7 @@ Result<Distribution> parse_distribution(const Json& specification, const std::ve
   Fields fields(specification, "distribution_specification");
   Distribution d;
   std::vector<std::string> names;
+  names.reserve(types.size());
   for (const auto& type : types) names.emplace_back(type.name);
   d.type = fields.choice("distribution_type", names).value_or(names.front());
   const auto workers = small(fields.integer("number_of_workers", 1, most_workers));

@@ -126,7 +126,7 @@ std::optional<result::MetricDefinition> read_metric(const Json& entry, const std
     parent.fail(done.error());
     return std::nullopt;
   }
-  return result::MetricDefinition{*name, *regex};
+  return result::MetricDefinition{name.value_or(""), regex.value_or("")};
 }
 
 std::vector<result::MetricDefinition> read_metrics(Fields& parent) {

@@ -166,7 +166,10 @@ std::size_t read_pair(std::string_view text, std::size_t at, Pairs& pairs, Metri
     of = take_number(rest);
   }
   if (!ends_value(rest)) return at + 1;
-  if (of && is_share(name, *value, *of)) value = *value / *std::exchange(of, std::nullopt);
+  if (of && is_share(name, *value, *of)) {
+    value = *value / *of;
+    of.reset();
+  }
   const bool alone = name.data() == text.data() && rest.empty();
   const auto found = line.metrics.size();
   const bool argument = pairs.arguments.hold(at) && is_argument_only(name);

@@ -183,7 +183,7 @@ void MetricPatterns::read(std::string_view raw, MetricLine& line) {
   for (const auto& pattern : m_patterns)
     if (pattern) drop_value(line, pattern->name);
   for (std::size_t i = 0; i < numbers.size(); ++i)
-    if (numbers[i]) put_value(line, m_patterns[i]->name, numbers[i]->value, numbers[i]->of);
+    if (const auto& number = numbers[i]) put_value(line, m_patterns[i]->name, number->value, number->of);
 }
 
 }  // namespace trainstep::result

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "result/metric_text.h"
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>

@@ -252,7 +252,7 @@ std::string_view Reader::label() const {
   if (words.empty() || words == "the" || same_ignoring_case(words, "epoch") || names_step(words) || m_phrase.any(belongs_to_sentence)) {
     if (!m_phrase.any([&](std::string_view word) { return holds_reference(words = word); })) words = {};
   } else {
-    words = {m_phrase.first().data(), words.data() + words.size()};
+    words = std::string_view(m_phrase.first().begin(), words.end());
   }
   return words.find_first_of("./'@") == std::string_view::npos ? words : std::string_view();
 }

@@ -36,7 +36,8 @@ Delivery::Delivery(Stores& stores, std::vector<plan::TaskOutput> outputs, Durati
       m_timer(stores.loop().timer(Duration(0), [this] { next(); })) {
   m_limit.set(limit);
   const bool all_own = std::ranges::all_of(m_outputs, [this](const auto& output) { return is_own(output.to.uri); });
-  if (all_own || !m_options.manifest.somewhere()) m_manifest.emplace().set_mark(m_options.mark);
+  m_loaded = all_own || !m_options.manifest.somewhere();
+  if (m_loaded) m_manifest.set_mark(m_options.mark);
   if (limit > Duration(0)) m_hurry_timer = m_stores.loop().timer(limit, [this] { m_stores.hurry(); });
 }
 
@@ -47,14 +48,15 @@ void Delivery::load_manifest() {
     if (!text && !none) return failed(std::move(text.error()));
     m_listed = !none;
     m_manifest = Manifest::read(text.value_or(""));
-    if (m_manifest->mark().empty()) m_manifest->set_mark(m_options.mark), m_unsaved = true;
+    m_loaded = true;
+    if (m_manifest.mark().empty()) m_manifest.set_mark(m_options.mark), m_unsaved = true;
     next();
   };
   const auto& place = m_options.manifest;
   if (!place.in_store()) return known(read_regular_file(place.path, largest_manifest));
   const auto address = Address::parse(place.uri);
   if (!address) return finish(address.error());
-  m_call = m_stores.of(place).get(*address, std::nullopt, "", [this, known](objectstore::Answer<std::string> text) {
+  m_call = m_stores.of(place).get(*address, std::nullopt, "", [known](objectstore::Answer<std::string> text) {
     known(text ? Result<std::string>(std::move(*text)) : Result<std::string>(std::move(text.error().error)));
   });
 }
@@ -67,7 +69,7 @@ void Delivery::next() {
   m_transfer.reset();
   if (m_pass == 0) m_files.clear();  // of the previous output
   m_unsure.clear();
-  if (!m_manifest) return load_manifest();
+  if (!m_loaded) return load_manifest();
   if (m_at == m_outputs.size()) return finish(m_staged);
   auto to = Address::parse(output().to.uri);
   if (!to) return finish(std::move(to.error()));
@@ -113,7 +115,7 @@ void Delivery::find_others() {
   std::vector<std::string> strange;
   for (const auto& object : m_there)
     if (!ours.contains(object.key))
-      (is_own(uri) || m_manifest->may_be_ours(uri, object) || (m_keys && !m_keys->contains(object.key)) ? m_others : strange).push_back(object.key);
+      (is_own(uri) || m_manifest.may_be_ours(uri, object) || (m_keys && !m_keys->contains(object.key)) ? m_others : strange).push_back(object.key);
   if (!strange.empty() && !m_options.nothing)
     tell_once(fmt::format("{} at {} {} not written by this job: left as {}", described(strange.size(), strange.front()), uri,
                           strange.size() == 1 ? "was" : "were", strange.size() == 1 ? "it is" : "they are"));
@@ -133,9 +135,9 @@ void Delivery::keep_manifest() {
   const auto& uri = output().to.uri;
   const auto& place = m_options.manifest;
   if (is_own(uri) || !place.somewhere()) return recognise();
-  m_unsaved = m_manifest->add(uri, m_files, m_there) || m_unsaved;
+  m_unsaved = m_manifest.add(uri, m_files, m_there) || m_unsaved;
   for (const auto& file : m_files)
-    if (!m_manifest->replaces(uri, file.path)) note_put(file.path);
+    if (!m_manifest.replaces(uri, file.path)) note_put(file.path);
   for (const auto& key : m_others) note_put(key);
   if (!m_unsaved) return recognise();
   const auto written = [this](Result<void> result) {
@@ -143,12 +145,12 @@ void Delivery::keep_manifest() {
     m_unsaved = false;
     recognise();
   };
-  if (!place.in_store()) return written(write_file_atomically(place.path, m_manifest->text()));
+  if (!place.in_store()) return written(write_file_atomically(place.path, m_manifest.text()));
   const auto address = Address::parse(place.uri);
   if (!address) return finish(address.error());
   m_call = m_stores.of(place).put(
-      *address, [text = m_manifest->text()] { return Result<std::string>(text); },
-      [this, written](objectstore::Answer<objectstore::Object> answer) {
+      *address, [text = m_manifest.text()] { return Result<std::string>(text); },
+      [written](objectstore::Answer<objectstore::Object> answer) {
         written(answer ? Result<void>() : Result<void>(std::move(answer.error().error)));
       },
       {{"Content-Type", "application/json"}});
@@ -195,6 +197,7 @@ void Delivery::remove_others() {
   m_transfer.reset();
   if (m_others.empty()) return list_uploads();
   std::vector<Address> others;
+  others.reserve(m_others.size());
   for (const auto& key : m_others) others.push_back(at(key));
   auto& client = m_stores.of(output().to);
   const auto done = [this](auto removed) {
@@ -205,7 +208,7 @@ void Delivery::remove_others() {
   if (is_own(output().to.uri))
     m_removal = std::make_unique<objectstore::Removal>(client, std::move(others), done);
   else
-    m_removal = std::make_unique<objectstore::Removal>(client, std::move(others), m_manifest->mark(), done);
+    m_removal = std::make_unique<objectstore::Removal>(client, std::move(others), m_manifest.mark(), done);
 }
 
 // Another job may have written objects where a killed attempt had written, or was about to write.
@@ -227,7 +230,7 @@ void Delivery::list_uploads() {
     const auto& uri = output().to.uri;
     std::erase_if(*found, [&](const auto& pending) {
       const auto name = pending.key.size() > m_to.key.size() ? pending.key.substr(m_to.key.size() + 1) : "";
-      return !is_own(uri) && name != probe_name && !m_manifest->names(uri, name);
+      return !is_own(uri) && name != probe_name && !m_manifest.names(uri, name);
     });
     give_up_uploads(std::move(*found));
   });

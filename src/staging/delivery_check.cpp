@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <iterator>
 #include <map>
 #include <string_view>
 
@@ -15,11 +15,11 @@ namespace trainstep::staging {
 using objectstore::Answer;
 using objectstore::Object;
 
-std::string Delivery::mark() const { return m_manifest->mark() + (m_options.pod.empty() ? "" : '/' + m_options.pod); }
+std::string Delivery::mark() const { return m_manifest.mark() + (m_options.pod.empty() ? "" : '/' + m_options.pod); }
 
 // Everything below the job's own prefix is the job's.
 std::vector<http::Header> Delivery::headers() const {
-  if (is_own(output().to.uri) || m_manifest->mark().empty()) return {};
+  if (is_own(output().to.uri) || m_manifest.mark().empty()) return {};
   return {{std::string(objectstore::mark_header), mark()}};
 }
 
@@ -68,9 +68,9 @@ void Delivery::look_for_own() {
     const auto found = sizes.find(item.object.key);
     return found != sizes.end() && found->second == item.file.size;
   };
-  const auto unsure = std::ranges::stable_partition(m_plan.items, std::not_fn(same_size));
-  m_unsure.assign(unsure.begin(), unsure.end());
-  m_plan.items.erase(unsure.begin(), unsure.end());
+  m_unsure.clear();
+  std::ranges::copy_if(m_plan.items, std::back_inserter(m_unsure), same_size);
+  std::erase_if(m_plan.items, same_size);
   look_at_unsure();
 }
 

@@ -21,14 +21,15 @@ constexpr Duration to_retract{15'000};
 
 void Delivery::stop(Error why) {
   if (!m_sink.done || m_ending) return;
-  if (m_stopped) return stop_now();
-  m_stopped = std::move(why);
+  if (std::exchange(m_stopped, true)) return stop_now();
+  m_stop_reason = std::move(why);
   m_stop_timer = m_stores.loop().timer(to_finish, [this] { stop_now(); });
 }
 
 // Retrying cannot deliver files that have changed or cannot be read.
 void Delivery::withdraw(Error why) {
-  m_stopped = std::move(why);
+  m_stopped = true;
+  m_stop_reason = std::move(why);
   stop_now();
 }
 
@@ -38,7 +39,7 @@ void Delivery::stop_now() {
     m_transfer.reset();
     m_removal.reset();
     m_timer.cancel();
-    finish(*m_stopped);
+    finish(m_stop_reason);
   });
   m_timer.cancel();
   m_call.cancel();
@@ -46,18 +47,18 @@ void Delivery::stop_now() {
   m_uploads.reset();
   m_recognition.reset();
   m_removal.reset();
-  if (m_sending) return m_transfer->give_up(*m_stopped);
+  if (m_sending) return m_transfer->give_up(m_stop_reason);
   retract();
 }
 
 // Removes the objects of all outputs so far: without the record, nothing says that they are complete.
 void Delivery::retract() {
   m_transfer.reset();
-  if (m_put.empty()) return finish(*m_stopped);
+  if (m_put.empty()) return finish(m_stop_reason);
   const auto store = m_put.begin()->first.first;
   std::vector<objectstore::Address> objects;
   for (auto at = m_put.begin(); at != m_put.end() && at->first.first == store; at = m_put.erase(at)) objects.push_back(at->second);
-  m_removal = std::make_unique<objectstore::Removal>(m_stores.of({"", store, ""}), std::move(objects), m_manifest->mark(),
+  m_removal = std::make_unique<objectstore::Removal>(m_stores.of({"", store, ""}), std::move(objects), m_manifest.mark(),
                                                      [this](const auto&) { m_timer = m_stores.loop().timer(Duration(0), [this] { retract(); }); });
 }
 

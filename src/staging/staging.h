@@ -164,8 +164,9 @@ class Delivery {
   std::size_t m_at = 0;
   Time m_began;
   Staged m_staged;
-  std::optional<Manifest> m_manifest;  // once loaded
-  bool m_unsaved = false;              // changed since it was written
+  Manifest m_manifest;
+  bool m_loaded = false;   // the manifest
+  bool m_unsaved = false;  // the manifest has changed since it was written
   objectstore::Address m_to;
   std::vector<objectstore::Object> m_there;
   std::vector<objectstore::LocalFile> m_files;
@@ -186,7 +187,8 @@ class Delivery {
   std::unique_ptr<objectstore::Removal> m_removal;
   std::unique_ptr<objectstore::Transfer> m_transfer;
   bool m_sending = false, m_ending = false;
-  std::optional<Error> m_stopped;
+  bool m_stopped = false;
+  Error m_stop_reason{};
   Timer m_timer, m_stop_timer, m_hurry_timer;
 };
 
