@@ -238,8 +238,10 @@ std::string_view type_name(const Json& json) {
   }
 }
 
-std::string text_of(const Json& object, std::string_view key) {
-  const auto* value = find(object, key);
+std::string text_of(const Json& object, std::string_view key) { return text_of(&object, {key}); }
+
+std::string text_of(const Json* object, std::initializer_list<std::string_view> path) {
+  const auto* value = find(object, path);
   return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
 }
 
@@ -249,6 +251,14 @@ const Json* find(const Json& object, std::string_view key) {
   for (const auto& [name, member] : *members)
     if (name == key) return member.is_null() ? nullptr : &member;
   return nullptr;
+}
+
+const Json* find(const Json* object, std::initializer_list<std::string_view> path) {
+  for (const auto key : path) {
+    if (object == nullptr) return nullptr;
+    object = find(*object, key);
+  }
+  return object;
 }
 
 }  // namespace trainstep

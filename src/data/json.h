@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -33,10 +34,13 @@ std::string to_pretty_text(const Json& json);
 // "a string", "a number", "a boolean", "a list", "an object", "null": the type names used in messages.
 std::string_view type_name(const Json& json);
 
-// The member's value, or nullptr if it is null or absent. `object` must be an object or null.
+// The member's value, or nullptr if it is null or absent, or `object` is not an object.
 const Json* find(const Json& object, std::string_view key);
+// The same along a path of keys: object[a][b]…; `object` may be nullptr.
+const Json* find(const Json* object, std::initializer_list<std::string_view> path);
 
-// The member's value if `object` is an object and the member a string, otherwise empty.
+// The string found there, otherwise empty.
 std::string text_of(const Json& object, std::string_view key);
+std::string text_of(const Json* object, std::initializer_list<std::string_view> path);
 
 }  // namespace trainstep

@@ -12,33 +12,18 @@
 namespace trainstep::spec {
 namespace {
 
-// The member at a path of object keys; null if any key on the way is missing.
-const Json* follow(const Json& json, std::initializer_list<std::string_view> path) {
-  const Json* at = &json;
-  for (const auto key : path) {
-    if (at == nullptr || !at->is_object()) return nullptr;
-    at = find(*at, key);
-  }
-  return at;
-}
-
-std::string text_at(const Json& json, std::initializer_list<std::string_view> path) {
-  const auto* found = follow(json, path);
-  return found != nullptr && found->is_string() ? found->get<std::string>() : "";
-}
-
 std::vector<Choice> list_tasks(const Json& ir) {
   std::vector<Choice> result;
-  const auto* tasks = follow(ir, {"root", "dag", "tasks"});
+  const auto* tasks = find(&ir, {"root", "dag", "tasks"});
   if (tasks == nullptr || !tasks->is_object()) return result;
   for (const auto& [name, task] : tasks->items()) {
     Choice choice;
     choice.task = name;
     choice.task_json = &task;
-    choice.component = text_at(task, {"componentRef", "name"});
-    choice.component_json = follow(ir, {"components", choice.component});
-    if (choice.component_json != nullptr) choice.executor = text_at(*choice.component_json, {"executorLabel"});
-    if (!choice.executor.empty()) choice.container = follow(ir, {"deploymentSpec", "executors", choice.executor, "container"});
+    choice.component = text_of(&task, {"componentRef", "name"});
+    choice.component_json = find(&ir, {"components", choice.component});
+    if (choice.component_json != nullptr) choice.executor = text_of(*choice.component_json, "executorLabel");
+    if (!choice.executor.empty()) choice.container = find(&ir, {"deploymentSpec", "executors", choice.executor, "container"});
     if (choice.container != nullptr && !choice.container->is_object()) choice.container = nullptr;
     result.push_back(std::move(choice));
   }

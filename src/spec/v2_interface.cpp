@@ -14,17 +14,6 @@
 namespace trainstep::spec {
 namespace {
 
-// object[a][b]…; null if missing.
-const Json* at(const Json* object, std::initializer_list<std::string_view> path) {
-  for (const auto key : path) {
-    if (object == nullptr || !object->is_object()) return nullptr;
-    object = find(*object, key);
-  }
-  return object;
-}
-
-std::string text(const Json* json) { return json != nullptr && json->is_string() ? json->get<std::string>() : ""; }
-
 const Json& object_or_empty(const Json* json) {
   static const Json empty = Json::object();
   return json != nullptr && json->is_object() ? *json : empty;
@@ -50,8 +39,8 @@ Result<Type> read_type(const std::string& declared, const std::string& where) {
 }
 
 std::string declared_parameter(const Json& definition) {
-  const auto* type = at(&definition, {"parameterType"});
-  return text(type != nullptr ? type : at(&definition, {"type"}));
+  const auto* type = find(&definition, {"parameterType"});
+  return type != nullptr ? text_of(definition, "parameterType") : text_of(definition, "type");
 }
 
 // What the pipeline passes to one input of the task.
@@ -62,13 +51,13 @@ struct Fed {
 
 Fed from_pipeline(const std::string& name, const Json& root, const Json* values) {
   Fed fed;
-  if (const auto* given = at(values, {name})) {
+  if (const auto* given = find(values, {name})) {
     fed.value = *given;
     return fed;
   }
-  const auto* definition = at(&root, {"inputDefinitions", "parameters", name});
-  if (const auto* value = at(definition, {"defaultValue"})) fed.value = *value;
-  const auto* optional = at(definition, {"isOptional"});
+  const auto* definition = find(&root, {"inputDefinitions", "parameters", name});
+  if (const auto* value = find(definition, {"defaultValue"})) fed.value = *value;
+  const auto* optional = find(definition, {"isOptional"});
   fed.required = !fed.value && (optional == nullptr || *optional != true);
   return fed;
 }
@@ -77,8 +66,8 @@ Fed feed_parameter(const Json& task_input, const Json& root, const Json* values)
   Fed fed;
   fed.required = true;
   if (find(task_input, "parameterExpressionSelector") != nullptr) return fed;
-  if (const auto name = text(at(&task_input, {"componentInputParameter"})); !name.empty()) return from_pipeline(name, root, values);
-  const auto* constant = at(&task_input, {"runtimeValue", "constant"});
+  if (const auto name = text_of(&task_input, {"componentInputParameter"}); !name.empty()) return from_pipeline(name, root, values);
+  const auto* constant = find(&task_input, {"runtimeValue", "constant"});
   if (constant == nullptr || holds_v2_key(*constant)) return fed;
   fed.value = *constant;
   fed.required = false;
@@ -92,12 +81,12 @@ Result<void> read_parameter(const std::string& name, const Json& definition, con
   input.name = name;
   input.declared = declared_parameter(definition);
   ASSIGN(input.type, read_type(input.declared, where));
-  const auto* optional = at(&definition, {"isOptional"});
+  const auto* optional = find(&definition, {"isOptional"});
   input.optional = optional != nullptr && *optional == true;
   std::optional<Json> value;
   if (input.declared == "TASK_CONFIG") value = Json::object();
-  if (const auto* own = at(&definition, {"defaultValue"})) value = *own;
-  const auto* task_input = at(choice.task_json, {"inputs", "parameters", name});
+  if (const auto* own = find(&definition, {"defaultValue"})) value = *own;
+  const auto* task_input = find(choice.task_json, {"inputs", "parameters", name});
   if (task_input != nullptr && task_input->is_object() && input.declared != "TASK_CONFIG") {
     auto fed = feed_parameter(*task_input, root, values);
     if (fed.value || fed.required) value = std::move(fed.value);
@@ -114,14 +103,14 @@ Result<void> read_parameter(const std::string& name, const Json& definition, con
     input.default_value = std::move(fitted);
     input.optional = true;
   }
-  if (const auto* literals = at(&definition, {"literals"}); literals != nullptr && literals->is_array())
+  if (const auto* literals = find(&definition, {"literals"}); literals != nullptr && literals->is_array())
     for (const auto& literal : *literals) input.allowed.push_back(with_whole_numbers(literal));
   program.inputs.push_back(std::move(input));
   return {};
 }
 
 std::string schema_title(const Json& definition) {
-  const auto title = text(at(&definition, {"artifactType", "schemaTitle"}));
+  const auto title = text_of(&definition, {"artifactType", "schemaTitle"});
   return title.empty() ? "system.Artifact" : title;
 }
 
@@ -130,11 +119,11 @@ void read_artifact(const std::string& name, const Json& definition, const Choice
   input.name = name;
   input.type = Type::artifact;
   input.declared = schema_title(definition);
-  const auto* optional = at(&definition, {"isOptional"});
-  const auto* source = at(choice.task_json, {"inputs", "artifacts", name});
+  const auto* optional = find(&definition, {"isOptional"});
+  const auto* source = find(choice.task_json, {"inputs", "artifacts", name});
   if (source != nullptr) {
-    const auto outer = text(at(source, {"componentInputArtifact"}));
-    optional = outer.empty() ? nullptr : at(&root, {"inputDefinitions", "artifacts", outer, "isOptional"});
+    const auto outer = text_of(source, {"componentInputArtifact"});
+    optional = outer.empty() ? nullptr : find(&root, {"inputDefinitions", "artifacts", outer, "isOptional"});
   }
   input.optional = optional != nullptr && *optional == true;
   program.inputs.push_back(std::move(input));
@@ -144,17 +133,17 @@ void read_artifact(const std::string& name, const Json& definition, const Choice
 
 Result<void> read_v2_interface(const Choice& choice, const Json& root, const Json* values, Program& program) {
   const auto* component = choice.component_json;
-  for (const auto& [name, definition] : object_or_empty(at(component, {"inputDefinitions", "parameters"})).items())
+  for (const auto& [name, definition] : object_or_empty(find(component, {"inputDefinitions", "parameters"})).items())
     TRY(read_parameter(name, definition, choice, root, values, program));
-  for (const auto& [name, definition] : object_or_empty(at(component, {"inputDefinitions", "artifacts"})).items())
+  for (const auto& [name, definition] : object_or_empty(find(component, {"inputDefinitions", "artifacts"})).items())
     read_artifact(name, definition, choice, root, program);
-  for (const auto& [name, definition] : object_or_empty(at(component, {"outputDefinitions", "parameters"})).items()) {
+  for (const auto& [name, definition] : object_or_empty(find(component, {"outputDefinitions", "parameters"})).items()) {
     const auto declared = declared_parameter(definition);
     ASSIGN(const auto type,
            read_type(declared, fmt::format("train_specification.components.{}.outputDefinitions.parameters.{}", choice.component, name)));
     program.outputs.push_back({name, type, declared});
   }
-  for (const auto& [name, definition] : object_or_empty(at(component, {"outputDefinitions", "artifacts"})).items())
+  for (const auto& [name, definition] : object_or_empty(find(component, {"outputDefinitions", "artifacts"})).items())
     program.outputs.push_back({name, Type::artifact, schema_title(definition)});
   return {};
 }

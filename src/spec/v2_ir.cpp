@@ -15,8 +15,6 @@
 namespace trainstep::spec {
 namespace {
 
-const Json* member(const Json* object, std::string_view key) { return object != nullptr && object->is_object() ? find(*object, key) : nullptr; }
-
 Result<std::vector<Argument>> read_texts(const Json& container, const char* key, const std::string& where) {
   std::vector<Argument> result;
   const auto* list = find(container, key);
@@ -39,7 +37,7 @@ Result<void> read_environment(const Json& container, const std::string& where, P
   if (!list->is_array()) return input_error(where + ".env: expected a list of {name, value}");
   for (std::size_t i = 0; i < list->size(); ++i) {
     const auto place = fmt::format("{}.env[{}]", where, i);
-    const auto *name = member(&(*list)[i], "name"), *value = member(&(*list)[i], "value");
+    const auto *name = find((*list)[i], "name"), *value = find((*list)[i], "value");
     if (name == nullptr || !name->is_string() || name->get_ref<const std::string&>().empty()) return input_error(place + ".name: is missing");
     if (value != nullptr && !value->is_string()) return input_error(place + ".value: expected a string");
     auto text = value == nullptr ? std::string() : value->get<std::string>();
@@ -70,7 +68,7 @@ Result<void> read_platform_document(const Json& platform, const Choice& choice, 
   std::string where = "train_specification";
   for (const std::string& key :
        {std::string("platforms"), std::string("kubernetes"), std::string("deploymentSpec"), std::string("executors"), choice.executor}) {
-    at = member(at, key);
+    at = find(at, {key});
     where += "." + key;
   }
   if (at == nullptr) return {};
@@ -81,15 +79,15 @@ Result<void> read_platform_document(const Json& platform, const Choice& choice, 
 }  // namespace
 
 Result<Program> read_v2_ir(const Json& job, const Json& platform, const std::string& component) {
-  const auto* wrapped = member(&job, "pipelineSpec");
+  const auto* wrapped = find(job, "pipelineSpec");
   const auto& ir = wrapped != nullptr ? *wrapped : job;
-  const auto* runtime = wrapped != nullptr ? member(&job, "runtimeConfig") : nullptr;
+  const auto* runtime = wrapped != nullptr ? find(job, "runtimeConfig") : nullptr;
   ASSIGN(const auto choice, choose_task(ir, component));
   Program program;
   program.dialect = Dialect::v2;
   program.name = choice.component.starts_with("comp-") ? choice.component.substr(5) : choice.component;
   TRY(read_container(choice, program));
-  TRY(read_v2_interface(choice, ir["root"], member(runtime, "parameterValues"), program));
+  TRY(read_v2_interface(choice, ir["root"], find(runtime, {"parameterValues"}), program));
   TRY(check_uses(program, find_uses(program), "train_specification.deploymentSpec.executors." + choice.executor));
   TRY(read_platform_document(platform, choice, program));
   return program;
