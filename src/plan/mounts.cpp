@@ -15,11 +15,6 @@
 namespace trainstep::plan {
 namespace {
 
-std::string text_of(const Json& object, std::string_view key) {
-  const auto* found = find(object, key);
-  return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 // Whether the name is used by a volume of Trainstep. If the user mounts a volume at the same path, it replaces ours.
 bool takes_own_name(const std::string& name, const Json& volumes, const std::string& train_mount) {
   if (name.starts_with("trainstep")) return true;

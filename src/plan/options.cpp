@@ -141,19 +141,6 @@ std::vector<result::MetricDefinition> read_metrics(Fields& parent) {
   return definitions;
 }
 
-void overlay(Json& base, const Json& above) {
-  if (above.is_object()) {
-    if (!base.is_object()) base = Json::object();
-    for (const auto& [key, value] : above.items()) base[key] = value;
-  } else if (above.is_array()) {
-    for (const auto& item : above) base.push_back(item);
-  }
-}
-
-void overlay(std::string& base, const std::string& above) {
-  if (!above.empty()) base = above;
-}
-
 }  // namespace
 
 Result<JobOptions> parse_options(const Json& json) {
@@ -190,19 +177,8 @@ Result<JobOptions> parse_options(const Json& json) {
 }
 
 PodOptions options_for(const JobOptions& options, const std::string& replica_type) {
-  auto result = options.all;
   const auto found = options.replicas.find(replica_type);
-  if (found == options.replicas.end()) return result;
-  const auto& own = found->second;
-  for (const auto member : {&PodOptions::environment, &PodOptions::volumes, &PodOptions::tolerations, &PodOptions::affinity,
-                            &PodOptions::node_selector, &PodOptions::image_pull_secrets, &PodOptions::labels, &PodOptions::annotations,
-                            &PodOptions::pod_security_context, &PodOptions::security_context, &PodOptions::requests})
-    overlay(result.*member, own.*member);
-  for (const auto member : {&PodOptions::image_pull_policy, &PodOptions::service_account, &PodOptions::priority_class, &PodOptions::scheduler,
-                            &PodOptions::runtime_class, &PodOptions::image})
-    overlay(result.*member, own.*member);
-  if (own.host_network) result.host_network = own.host_network;
-  return result;
+  return found == options.replicas.end() ? options.all : overlaid(options.all, found->second);
 }
 
 }  // namespace trainstep::plan

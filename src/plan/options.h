@@ -10,32 +10,11 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "data/json.h"
+#include "plan/pod_options.h"
 #include "plan/quantity.h"
 #include "result/metric_patterns.h"
 
 namespace trainstep::plan {
-
-// Settings for all replicas, which can be overridden for one replica type (`replicas.<Type>`). Members that Kubernetes defines are in its JSON form,
-// and only their shape is checked; no member is empty or null, everything else is validated by the API server.
-struct PodOptions {
-  Json environment = Json::object();  // NAME → text | {"secret"|"config_map", "key", "optional"?} | {"field"} | {"value_from"}
-  Json volumes = Json::array();       // {"name"?, "mount_path", "claim"|…|"empty_dir"|"volume", "sub_path"|"sub_path_expr"?, "read_only"?}
-  Json tolerations = Json::array();
-  Json affinity;  // null: not given
-  Json node_selector = Json::object();
-  Json image_pull_secrets = Json::array();  // names
-  std::string image_pull_policy;            // Always, IfNotPresent, Never; empty: not given
-  std::string service_account;
-  std::string priority_class;
-  std::string scheduler;
-  std::string runtime_class;
-  Json labels = Json::object();
-  Json annotations = Json::object();
-  Json pod_security_context, security_context;  // null: not given
-  Json requests = Json::object();               // additional resources, "rdma/hca": 1; used as requests and limits
-  std::optional<bool> host_network;
-  std::string image;  // replicas.<Type> only: another image for this replica type
-};
 
 struct RunPolicy {
   std::string restart_policy = "Never";  // Never, OnFailure, ExitCode (training operator), Always

@@ -8,6 +8,7 @@
 
 #include "base/printable.h"
 #include "base/text.h"
+#include "data/fields.h"
 #include "data/finite.h"
 #include "plan/memory.h"
 #include "plan/names.h"
@@ -174,6 +175,19 @@ std::string object_name(Fields& fields, std::string_view key) {
   return name;
 }
 
+void overlay(Json& base, const Json& above) {
+  if (above.is_object()) {
+    if (!base.is_object()) base = Json::object();
+    for (const auto& [key, value] : above.items()) base[key] = value;
+  } else if (above.is_array()) {
+    for (const auto& item : above) base.push_back(item);
+  }
+}
+
+void overlay(std::string& base, const std::string& above) {
+  if (!above.empty()) base = above;
+}
+
 }  // namespace
 
 Result<void> check_variable_name(std::string_view name, std::string_view where) {
@@ -210,6 +224,31 @@ PodOptions read_pod_options(Fields& fields) {
   pod.requests = object("requests", read_quantities);
   pod.host_network = fields.boolean("host_network");
   return pod;
+}
+
+PodOptions overlaid(PodOptions base, const PodOptions& own) {
+  // All members: one that is added to the struct must be added here as well to compile.
+  const auto& [environment, volumes, tolerations, affinity, node_selector, image_pull_secrets, image_pull_policy, service_account, priority_class,
+               scheduler, runtime_class, labels, annotations, pod_security_context, security_context, requests, host_network, image] = own;
+  overlay(base.environment, environment);
+  overlay(base.volumes, volumes);
+  overlay(base.tolerations, tolerations);
+  overlay(base.affinity, affinity);
+  overlay(base.node_selector, node_selector);
+  overlay(base.image_pull_secrets, image_pull_secrets);
+  overlay(base.image_pull_policy, image_pull_policy);
+  overlay(base.service_account, service_account);
+  overlay(base.priority_class, priority_class);
+  overlay(base.scheduler, scheduler);
+  overlay(base.runtime_class, runtime_class);
+  overlay(base.labels, labels);
+  overlay(base.annotations, annotations);
+  overlay(base.pod_security_context, pod_security_context);
+  overlay(base.security_context, security_context);
+  overlay(base.requests, requests);
+  overlay(base.image, image);
+  if (host_network) base.host_network = host_network;
+  return base;
 }
 
 }  // namespace trainstep::plan
