@@ -3,12 +3,104 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "base/deadline.h"
+#include "base/longest_line.h"
 #include "base/text.h"
-#include "kube/log_stream_state.h"
+#include "http/lines.h"
+#include "kube/log_cursor.h"
 
 namespace trainstep::kube {
+namespace {
+
+constexpr std::size_t longest_stamp = 36;  // "2026-11-21T08:15:30.123456789+02:00 "
+
+// A followed log usually ends because the container does, which ended() will tell soon. If the container is restarted before that, its new lines look
+// like those after a rotation: so for a while, lines that do not fit wait for ended().
+constexpr Duration pause_after_end{2'000};
+constexpr Duration doubt_after_end{10'000};
+
+}  // namespace
+
+struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
+  State(Client& the_client, LogSource the_source, Sink the_sink, std::shared_ptr<LogKin> the_kin)
+      : client(the_client),
+        source(std::move(the_source)),
+        sink(std::move(the_sink)),
+        kin(std::move(the_kin)),
+        silent(the_client.loop()),
+        hopeless(the_client.loop()),
+        absent(the_client.loop()) {}
+
+  // Wraps a member function as a callback that does nothing after the stream was closed or destroyed.
+  template <typename... Arguments>
+  auto here(void (State::*member)(Arguments...)) {
+    return [weak = weak_from_this(), member](auto&&... arguments) {
+      const auto self = weak.lock();
+      if (self != nullptr && !self->closed) ((*self).*member)(std::forward<decltype(arguments)>(arguments)...);
+    };
+  }
+  void open();
+  void reopen();
+  void head(const http::Response& response);
+  void data(std::string_view bytes);
+  bool take(const http::Lines::Line& line);
+  bool take_stamped(Stamp at, std::string_view text, bool last);
+  bool of_another(Stamp at, std::string_view text);
+  bool missing(Stamp until);
+  bool flush();
+  void done(const Result<http::Response>& response);
+  void at_end();
+  void refused(const ApiError& error);
+  void again(Duration at_least, Duration at_most, std::optional<Duration> floor = {});
+  void steady() { tries = 0; }
+  void no_doubt() { doubt = {}; }
+  void give_up(const std::string& why);
+  void pod_gone() { give_up("the pod is gone"); }
+  void retire();
+  void superseded();
+  void complete();
+  void close();
+  [[nodiscard]] std::string missing_after(const std::string& why) const;
+
+  Client& client;
+  LogSource source;
+  Sink sink;
+  std::shared_ptr<LogKin> kin;
+  LogKin::Id kin_id = 0;
+  LogCursor cursor;
+  http::Lines lines{longest_line + longest_stamp + 1};  // allows pieces of more than longest_line, whatever the timestamp's length
+  std::string batch;                                    // lines to deliver, only within data()
+  std::optional<Stamp> stamp;                           // of the last line read on this connection
+  std::string note;                                     // the kubelet's message in place of a log
+  http::Transport::Id stream = 0;
+  Timer pause;
+  Timer steady_timer;
+  Timer doubt;
+  bool closed = false;
+  bool held = false;
+  bool ended = false;
+  bool previous = false;
+  bool abandoned = false;
+  bool retired = false;       // a later attempt's stream continues
+  bool reading_rest = false;  // this connection reads the rest
+  bool page = false;          // this connection got something other than a log with a 2xx
+  bool opened = false;        // a log was served at least once
+  bool cut_short = false;     // the rest ended before the last known line
+  int tries = 0;              // connections since the last progress
+  int refusals = 0;           // consecutive responses that were no log
+  int absences = 0;           // consecutive ones that said there is no such pod
+  bool refusal_told = false;  // for the current series
+  bool unreadable = false;    // for a long time, when the container ended
+  Deadline silent, hopeless;  // since the first refusal: when to report it, when to give up the rest of the log
+  Deadline absent;            // since the first response that there is no such pod
+};
+
 namespace {
 
 constexpr Duration follow_silence{3'600'000};  // a program may print nothing for long; the transport's keep-alive detects dead connections earlier
@@ -211,6 +303,116 @@ void LogStream::ended(bool restarted) {
   state.previous = restarted;
   // Deferred: this may be called from one of the stream's own callbacks.
   state.pause = state.client.loop().timer(Duration(0), state.here(&State::reopen));
+}
+
+namespace {
+
+constexpr std::string_view removed = "unable to retrieve container logs for ";  // the kubelet's message, with status 200
+
+// The offset of a line of the agent within one of the program's that has no newline yet: "loss=0.125trainstep: …". Some runtimes merge the output of
+// both streams as it comes. They can only be separated here: in the pod the program writes to the log itself, so its last byte is unknown, and a
+// newline before each line of the agent would be an empty line in most logs. npos: none. A program that mentions such a line has a blank or a quote
+// before it.
+std::size_t agents_line(std::string_view text) {
+  const auto at = text.find("trainstep: ", 1);
+  if (at == std::string_view::npos || text.starts_with("trainstep: ")) return std::string_view::npos;
+  return std::string_view(" \t\"'`([{<:=/,-_").find(text[at - 1]) == std::string_view::npos ? at : std::string_view::npos;
+}
+
+}  // namespace
+
+void LogStream::State::data(std::string_view bytes) {
+  if (page) return;
+  batch.reserve(bytes.size());
+  const auto all = lines.feed(bytes, [this](const auto& line) { return take(line); });
+  if (closed || !flush() || all) return;
+  client.cancel_stream(std::exchange(stream, 0));
+  if (retired) return;
+  again(pause_after_end, pause_after_end);
+}
+
+// false: stop reading this connection.
+bool LogStream::State::take(const http::Lines::Line& line) {
+  auto text = line.text;
+  if (line.first) {
+    if (const auto read = read_log_line(line.text)) {
+      stamp = read->stamp;
+      text = read->text;
+    } else if (line.text.starts_with(removed)) {
+      note = line.text;
+      return true;
+    }
+  }
+  // A line without a timestamp (written by something other than a kubelet) belongs to the one before it.
+  return take_stamped(stamp.value_or(0), text, line.last);
+}
+
+bool LogStream::State::take_stamped(Stamp at, std::string_view text, bool last) {
+  if (retired) return false;
+  if (cursor.fresh() && of_another(at, text)) return false;
+  auto step = cursor.take(at, text);
+  if (step == LogCursor::Step::gap) {
+    if (doubt && !ended) return false;
+    if (of_another(at, text) || !missing(at)) return false;
+    step = cursor.take(at, text);
+  }
+  if (step == LogCursor::Step::astray) return false;
+  if (step == LogCursor::Step::deliver) {
+    tries = 0;
+    if (const auto glued = agents_line(text); glued != std::string_view::npos) {
+      batch.append(text.substr(0, glued)).push_back('\n');
+      text.remove_prefix(glued);
+    }
+    if (last && text.size() > longest_line) {  // otherwise its end would look like a line that continues
+      batch.append(text.substr(0, longest_line + 1)).push_back('\n');
+      text.remove_prefix(longest_line + 1);
+    }
+    batch.append(text).push_back('\n');
+  }
+  return true;
+}
+
+// true: this line begins the log of a later attempt, which that attempt's stream reads.
+bool LogStream::State::of_another(Stamp at, std::string_view text) {
+  if (!kin) return false;
+  switch (kin->ask(kin_id, at, text, cursor)) {
+    case LogKin::Whose::nobodys:
+      kin->begins(kin_id, at, text);
+      return false;
+    case LogKin::Whose::older:
+      kin->begins(kin_id, at, text);
+      cursor.join();
+      return false;
+    case LogKin::Whose::newer:
+      retire();
+      return true;
+  }
+  return false;
+}
+
+// Deferred: this may be called from another stream's callback.
+void LogStream::State::retire() {
+  if (std::exchange(retired, true)) return;
+  pause = client.loop().timer(Duration(0), here(&State::superseded));
+}
+
+void LogStream::State::superseded() { give_up("its container was restarted, or its pod recreated"); }
+
+bool LogStream::State::missing(Stamp until) {
+  if (!flush()) return false;
+  const auto what =
+      fmt::format("lines between {} and {} may be missing: the log was rotated", clock_time(cursor.last().value_or(0)), clock_time(until));
+  if (sink.lost) sink.lost(what);
+  if (closed) return false;
+  cursor.accept_gap();
+  return true;
+}
+
+// false: closed by a callback.
+bool LogStream::State::flush() {
+  const auto told = std::exchange(batch, {});
+  if (!told.empty() && sink.lines) sink.lines(told);
+  return !closed;
 }
 
 }  // namespace trainstep::kube

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/lifetime.h"
 #include "local/backend.h"
 
 #include <fmt/format.h>
@@ -95,18 +96,18 @@ class LocalBackend::Impl {
 
   void prepare(Sink sink) {
     m_sink = std::move(sink);
-    later([this] {
+    m_loop.post(m_lifetime.bind([this] {
       if (auto ready = set_up(); !ready) fail_to_begin(std::move(ready.error()));
-    });
+    }));
   }
 
   void start(follow::MemberIndex index) {
-    later([this, index] {
+    m_loop.post(m_lifetime.bind([this, index] {
       auto started = start_now(index);
       if (started) return emit(follow::MemberStarted{index, fmt::format("pid {}", m_members[index].task->pid())});
       fail(std::move(started.error()));
       emit(follow::MemberEnded{index, {.exit_code = 127, .signal = {}, .reason = "not started"}});
-    });
+    }));
   }
 
   void stop(const follow::StopMember& order) {
@@ -138,13 +139,6 @@ class LocalBackend::Impl {
   }
 
  private:
-  // Runs the task from the loop, unless this object has been destroyed by then.
-  void later(std::function<void()> task) {
-    m_loop.post([alive = std::weak_ptr(m_alive), task = std::move(task)] {
-      if (!alive.expired()) task();
-    });
-  }
-
   template <typename What>
   void emit(What what) {
     m_sink({m_loop.now(), std::move(what)});
@@ -203,7 +197,7 @@ class LocalBackend::Impl {
   std::string m_survivors;  // processes that could not be killed
   MpiFlavour m_mpi = MpiFlavour::open_mpi;
   std::unique_ptr<Setup> m_setup;
-  std::shared_ptr<char> m_alive = std::make_shared<char>();
+  Lifetime m_lifetime;
 };
 
 Result<void> LocalBackend::Impl::set_up() {

@@ -29,15 +29,15 @@ BackPressure::~BackPressure() {
 void BackPressure::on_full() {
   if (m_pressure != Pressure::none || m_done) return;
   m_pressure = Pressure::full;
-  m_loop.post([this, alive = std::weak_ptr(m_alive)] {
-    if (alive.expired() || m_done || m_pressure != Pressure::full) return;
+  m_loop.post(m_lifetime.bind([this] {
+    if (m_done || m_pressure != Pressure::full) return;
     m_taken = m_writer.taken();
     m_silent = {};
     m_loop.on_readable(m_writer.bell(), [this] { look(); });
     m_timer = m_loop.timer(look_every, [this] { look_for_progress(); });
     m_writer.ring_at(low);
     if (m_changed) m_changed(Pressure::full);
-  });
+  }));
 }
 
 void BackPressure::look() {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/lifetime.h"
 #include "base/poll_loop.h"
 #include "base/pressure.h"
 #include "log/log.h"
@@ -51,7 +52,7 @@ class BackPressure {
   Duration m_silent{};  // time in which nothing was read
   std::uint64_t m_taken = 0;
   Timer m_timer;
-  std::shared_ptr<char> m_alive = std::make_shared<char>();
+  Lifetime m_lifetime;
 };
 
 }  // namespace trainstep::log

@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/lifetime.h"
 #include "base/loop.h"
 #include "base/pending.h"
 #include "http/transport.h"
@@ -134,8 +135,8 @@ class Client {
   bool m_hurry = false;
   Duration m_clock{};  // the store's clock minus ours
   std::function<void(const std::string&)> m_tell;
-  std::optional<Time> m_told;                                    // time of the last message
-  std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);  // for late replies of a credentials provider
+  std::optional<Time> m_told;  // time of the last message
+  Lifetime m_lifetime;         // for late replies of a credentials provider
 };
 
 }  // namespace trainstep::objectstore
