@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "cluster/agreed_clock.h"
 #include "cluster/data.h"
@@ -16,6 +16,12 @@
 namespace trainstep::cluster {
 namespace {
 
+// How long a removal that the server rejects is retried: a cancelled step has at most 30 s to live.
+constexpr Duration removal_timeout{25'000};
+// How long the response to a create is waited for before the job is looked for by its name.
+constexpr Duration create_timeout{1'000};
+constexpr Duration look_for_create{1'000};
+constexpr int most_moments = 6;  // refusals that may be temporary: ten seconds
 std::string counts(const plan::Plan& plan) {
   std::string all;
   for (const auto& replicas : job_types::find(plan.job_type).replicas(plan))
@@ -43,10 +49,22 @@ ClusterBackend::ClusterBackend(kube::Client& client, const plan::Plan& plan, con
       m_name_space(std::move(name_space)),
       m_attempt(std::move(attempt)),
       m_own_order(client, facts),
+      m_seen(plan, m_attempt, m_own_order),
       m_existing(std::move(existing)),
+      m_logs(
+          client, m_name_space,
+          {[this](follow::MemberOutput output) { emit(std::move(output)); }, [this](std::string text) { emit(follow::Told{std::move(text), true}); },
+           [this] {
+             if (m_watch) m_watch->expect_end();
+           },
+           [this](follow::LogComplete complete) { emit(std::move(complete)); }}),
+      m_claim(client, plan, facts, m_name_space),
       m_removal_ends(client.loop()),
-      m_settled(client.loop()),
-      m_lift_rests(client.loop()) {}
+      m_time(client.loop()),
+      m_lease_removal(
+          client, m_seen,
+          {[this] { return lease_of_job(); }, [this] { return is_followed_by_us(); }, [this](std::string text) { tell(std::move(text)); }}),
+      m_settled(client.loop()) {}
 
 ClusterBackend::~ClusterBackend() { m_client.forget(this); }
 
@@ -64,7 +82,8 @@ void ClusterBackend::prepare(Sink sink) {
   if (m_only_end) return;
   m_submission = std::make_unique<Submission>(
       m_client, m_plan, m_facts, m_name_space, m_attempt,
-      Submission::Sink{[this](const std::string& line) { tell(line); }, [this](Result<Submitted> result) { submitted(std::move(result)); }}, m_order);
+      Submission::Sink{[this](const std::string& line) { tell(line); }, [this](Result<Submitted> result) { submitted(std::move(result)); }},
+      &m_seen.order());
   if (m_no_create) m_submission->only_follow(*m_no_create);
   if (m_make_none) m_submission->hold();
 }
@@ -81,12 +100,11 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   m_submitted = std::move(*result);
   m_resource = m_submitted->resource;
   m_uid = uid_of(m_submitted->object);
-  m_version = text(metadata_of(m_submitted->object), "resourceVersion");
   m_created = text(metadata_of(m_submitted->object), "creationTimestamp");
   m_made_by = text(at(metadata_of(m_submitted->object), "annotations"), attempt_annotation);
-  know_follower(m_submitted->object);
-  m_taken_over = m_later = m_submitted->followed;
-  if (m_taken_over && !m_removal_wanted && !m_keep_wanted) return left_to_follower(is_followed);
+  m_seen.found(m_submitted->object);
+  m_seen.set_followed(m_submitted->followed);
+  if (m_submitted->followed && !m_removal_wanted && !m_keep_wanted) return left_to_follower(is_followed);
   tell(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "adopted" : "created", m_submitted->resource.kind, m_plan.job_name,
                    counts(m_plan), m_name_space));
   emit(follow::JobFound{m_submitted->adopted, m_submitted->resource.keeps_backoff_limit, from_rfc3339(m_created), clusters_clock()});
@@ -97,11 +115,9 @@ void ClusterBackend::submitted(Result<Submitted> result) {
         [this](Result<void> made) {
           if (!made) emit(follow::BackendFailed{std::move(made.error())});
         });
-  if (is_leased(m_submitted->object)) m_lift_rests.set(next_lift);  // just tried
+  if (is_leased(m_submitted->object)) m_lease_removal.tried();
   if (m_submitted->kept) follow_with_deadline(*m_submitted->kept);
-  look_at_job(m_submitted->object);
-  m_was_over = m_over && m_submitted->adopted;
-  watch_all();
+  watch_job();
   m_submitted->object = Json();  // the watch knows better
 }
 
@@ -110,81 +126,75 @@ std::optional<Duration> ClusterBackend::clusters_clock() const {
   return agreed_clock(m_client.clock(), m_client.loop().now(), std::max(m_facts.written, from_rfc3339(m_created)));
 }
 
-void ClusterBackend::watch_all() {
-  const auto& kind = job_types::find(m_plan.job_type);
-  m_pods_by_label = std::make_unique<PodIndex>(kind, m_resource, m_plan.job_name, kind.replicas(m_plan));
-  const auto failed = [this](const kube::ApiError& problem) { emit(follow::BackendFailed{problem.error}); };
-
-  const bool followed = m_submitted->adopted && !m_looks_on;
-  kube::WatchOptions job;
-  job.path = job_path();
-  job.field_selector = "metadata.name=" + job.path.name;
-  job.path.name.clear();
-  job.needed = true;
-  job.followed = followed;
-  kube::Watch::Sink job_sink;
-  job_sink.synced = [this](const std::vector<Json>& items) {
-    for (const auto& item : items) look_at_job(item);
-    if (std::ranges::none_of(items, [this](const Json& item) { return uid_of(item) == m_uid; })) ask_for_job();
-  };
-  job_sink.changed = [this](const Json& object) { look_at_job(object); };
-  job_sink.deleted = [this](const Json& object) {
-    if (uid_of(object) != m_uid) return;
-    look_at_job(object);  // its last state may be final
-    job_gone();
-  };
-  job_sink.failed = failed;
-  m_watches.push_back(std::make_unique<kube::Watch>(m_client, std::move(job), std::move(job_sink)));
-
-  kube::WatchOptions pods;
-  pods.path = {"v1", "pods", m_name_space, "", ""};
-  pods.label_selector = kind.pods(m_plan.job_name, m_resource, "", -1);
-  pods.trim = job_types::trim_pod;
-  pods.needed = !m_looks_on;
-  pods.followed = followed;
-  kube::Watch::Sink pod_sink;
-  pod_sink.synced = [this](const std::vector<Json>& items) {
-    if (!look_at_pods(items, m_watches[1]->version())) list_pods_soon();
-  };
-  pod_sink.changed = [this](const Json& object) { look_at_pod(object); };
-  pod_sink.deleted = [this](const Json& object) {
-    look_at_pod(object);
-    pod_gone(uid_of(object));
-  };
-  pod_sink.failed = [this, failed](const kube::ApiError& problem) {
-    if (m_looks_on && problem.status == 403) return pods_hidden(problem);
-    failed(problem);
-  };
-  m_watches.push_back(std::make_unique<kube::Watch>(m_client, std::move(pods), std::move(pod_sink)));
-
-  watch_events(m_plan.job_name);
-  // The launcher of mpi-operator is a Job of its own, whose pods quota and webhooks may reject.
-  if (has_launcher_job()) watch_events(launcher_name());
+void ClusterBackend::watch_job() {
+  JobWatch::Sink sink;
+  sink.job = [this](const Json& object, job_types::Judgement judgement) { look_at_job(object, std::move(judgement)); };
+  sink.job_gone = [this] { job_gone(); };
+  sink.pod = [this](follow::MemberIndex member, job_types::PodView pod) { look_at_pod(member, std::move(pod)); };
+  sink.pod_gone = [this](follow::MemberIndex member, const std::string& uid) { emit(follow::PodGone{member, uid}); };
+  sink.pods_listed = [this] { emit(follow::PodsListed{}); };
+  sink.pods_hidden = [this](const std::string& why) { emit(follow::PodsHidden{why}); };
+  sink.failed = [this](Error why) { emit(follow::BackendFailed{std::move(why)}); };
+  m_watch = std::make_unique<JobWatch>(
+      m_client, m_plan, JobWatch::Job{m_resource, job_path(), m_uid, m_seen.version(), m_created, m_submitted->adopted, m_looks_on}, std::move(sink));
+  m_watch->look_at_job(m_submitted->object);
+  m_was_over = m_watch->over() && m_submitted->adopted;
+  m_watch->open();
+  m_events = std::make_unique<JobEvents>(
+      m_client, JobEvents::Job{m_resource, m_name_space, m_plan.job_name, m_uid, m_created},
+      JobEvents::Sink{
+          [this](follow::WarningSeen warning) { emit(std::move(warning)); },
+          [this](const std::string& uid, const Json& event, std::optional<Time> last) { tell_pod_warning(uid, event, last); },
+          [this](const std::string& why) { tell(fmt::format("no permission to read events ({}): the reason for missing pods is unknown", why)); }});
 }
 
-void ClusterBackend::look_at_job(const Json& object) {
-  if (uid_of(object) != m_uid || m_gone || !m_known.take(object, m_client.loop().now())) return;
-  auto judged = judgement_of(object);
+void ClusterBackend::stop_watching() {
+  if (m_watch) m_watch->close();
+  m_events.reset();
+}
+
+void ClusterBackend::look_again() {
+  if (m_watch) m_watch->look_again();
+}
+
+void ClusterBackend::watch_pod_events() {
+  if (m_events) m_events->watch_pods();
+}
+
+void ClusterBackend::tell_pod_warning(const std::string& uid, const Json& event, std::optional<Time> last) {
+  if (last) last = *last - clusters_clock().value_or(Duration{0});
+  if (const auto member = m_watch->member_of(uid)) emit(follow::PodWarningSeen{*member, uid, text(&event, "reason"), text(&event, "message"), last});
+}
+
+// A create whose response was lost may have taken effect later, also while it could not be seen: removal checks for that (removed()).
+void ClusterBackend::job_gone() {
+  if (m_removal_wanted && m_settled.is_set()) return;
+  if (m_gone) return;
+  set_gone();
+  emit(follow::JobGone{});
+}
+
+void ClusterBackend::set_gone() {
+  m_gone = true;
+  if (m_watch) m_watch->ended();
+}
+
+void ClusterBackend::look_at_job(const Json& object, job_types::Judgement judged) {
   const auto planned = m_plan.options.run_policy.active_deadline;
   // Without its own deadline it has that of the keeping, even if that was removed in the meantime.
   m_kept = m_kept || (!own_deadline(object, planned) && is_leased(object));
   if (is_overdue(judged) && (m_kept || is_cut_short(object, planned))) judged.reason = follow::kept_in_vain;
-  m_over = judged.state == job_types::Judgement::State::succeeded || judged.state == job_types::Judgement::State::failed;
-  look_at_keeping(object);
-  if (!m_over && at(metadata_of(object), "deletionTimestamp") != nullptr)
+  m_seen.take(object);
+  m_lease_removal.look();
+  if (!m_watch->over() && at(metadata_of(object), "deletionTimestamp") != nullptr)
     judged = {judged.state, std::string(follow::being_deleted), finalizers_of(object)};
   emit(follow::JobSeen{std::move(judged)});
 }
 
-void ClusterBackend::look_at_pod(const Json& object) {
-  const auto member = m_pods_by_label->member_of(object, m_uid, m_created);
-  if (!member || !m_known.take(object, m_client.loop().now())) return;
-  auto pod = job_types::read_pod(object);
-  m_pods[pod.uid] = *member;
-  if (pod.over()) pod_over();
-  if (pod.over() || pod.phase == "Running") m_begun = true, m_waits = false;
+void ClusterBackend::look_at_pod(follow::MemberIndex member, job_types::PodView pod) {
+  if (pod.over() || pod.phase == "Running") m_seen.set_begun();
   if (m_plan.data.has_agent() || m_looks_on) look_for_report(pod);
-  emit(follow::PodSeen{*member, std::move(pod)});
+  emit(follow::PodSeen{member, std::move(pod)});
 }
 
 void ClusterBackend::look_for_report(const job_types::PodView& pod) {
@@ -194,51 +204,303 @@ void ClusterBackend::look_for_report(const job_types::PodView& pod) {
   }
 }
 
-void ClusterBackend::pod_gone(const std::string& uid) {
-  const auto found = m_pods.find(uid);
-  if (found == m_pods.end()) return;
-  const auto member = found->second;
-  m_pods.erase(found);
-  m_missing.erase(uid);
-  emit(follow::PodGone{member, uid});
-}
-
-void ClusterBackend::follow_log(const follow::FollowLog& order) {
-  kube::LogStream::Sink sink;
-  const auto member = order.member;
-  const auto attempt = order.attempt;
-  sink.lines = [this, member, attempt](std::string_view lines) { emit(follow::MemberOutput{member, lines, attempt}); };
-  auto whole = std::make_shared<bool>(true);
-  sink.lost = [this, pod = order.pod, whole](const std::string& what) {
-    *whole = false;
-    emit(follow::Told{fmt::format("log of {}: {}", pod, what), true});
-  };
-  sink.waits = [this, pod = order.pod](const std::string& what) { emit(follow::Told{fmt::format("log of {}: {}", pod, what), true}); };
-  sink.ended = [this] { expect_end(); };
-  sink.complete = [this, member, attempt, whole] { emit(follow::LogComplete{member, attempt, *whole}); };
-  auto& kin = m_log_kin[{order.pod, order.container}];
-  if (!kin) kin = std::make_shared<kube::LogKin>();
-  auto& log = m_logs[{member, attempt}];
-  log = std::make_unique<kube::LogStream>(m_client, kube::LogSource{m_name_space, order.pod, order.container, order.previous}, std::move(sink), kin);
-  log->hold(m_logs_held);
-}
-
-// The pods continue to write: their lines wait in the files of the kubelet.
-void ClusterBackend::hold_output(Pressure pressure) {
-  m_logs_held = pressure != Pressure::none;
-  for (auto& [key, log] : m_logs) log->hold(m_logs_held);
-}
-
-void ClusterBackend::end_log(const follow::EndLog& order) {
-  if (const auto log = m_logs.find({order.member, order.attempt}); log != m_logs.end())
-    order.gone ? log->second->abandon() : log->second->ended(order.restarted);
-}
-
 Result<std::vector<run::OutputFound>> ClusterBackend::collect() {
   if (m_report && !m_looks_on) return outputs_of(m_plan, *m_report);
   const auto& data = m_plan.data;
   if (!data.has_agent() || data.task.record.in_store() || !data.record_in_step.empty()) return std::vector<run::OutputFound>{};
   return Error{ErrorKind::unavailable, std::string(untold)};
+}
+
+// --- keeping the job for the next attempt of its step, and what an earlier one has kept (docs/adr/0021)
+
+// Also while it is being removed: a cancel or a limit was about to end it, and then the signal came.
+void ClusterBackend::dies_at(Time time) {
+  m_time.set(time);
+  if (!m_removal_wanted || m_gone || m_keep_timer) return;
+  m_removal_ends.set(m_time.left() * 3 / 4);
+  m_keep_timer = m_client.loop().timer(m_time.left(), [this] { out_of_time(); });
+}
+
+// Half of the remaining time is for the deadline; if it cannot be set by then, the job is deleted in the other half, unless another attempt is
+// certain. KFP's launcher leaves time for only one of them.
+void ClusterBackend::keep_job(const follow::KeepJob& /*order*/) {
+  stop_keeping();
+  stop_watching();  // losing sight of the job must not end the keeping
+  m_keep_wanted = true;
+  m_removal_ends.set(m_time.left());
+  m_keep_timer =
+      m_client.loop().timer(m_facts.launcher ? m_time.left() : m_time.left() / 2, [this] { cannot_keep("no answer in the remaining time"); });
+  m_submitted ? keep_found() : find_job();
+}
+
+void ClusterBackend::stop_keeping() {
+  m_keep_timer.cancel();
+  m_lease_removal.stop();
+  m_keeping.reset();
+}
+
+void ClusterBackend::keep_found() {
+  m_keeping = std::make_unique<JobKeeping>(
+      m_client, m_plan, m_facts, m_time, m_seen, [this] { return lease_of_job(); }, m_ends_since,
+      JobKeeping::Sink{[this](std::string text) { tell(std::move(text)); }, [this] { kept(); }, [this] { waits_in_queue(); }});
+  m_keeping->begin();
+}
+
+void ClusterBackend::waits_in_queue() {
+  stop_keeping();
+  m_keep_wanted = false;
+  emit(follow::BackendFailed{{ErrorKind::unavailable, "it is suspended and has not started: nothing is lost, and no deadline would end it"}});
+}
+
+Lease::Job ClusterBackend::lease_of_job() const { return {m_resource, m_name_space, m_plan.job_name, m_uid, m_attempt, m_seen.order().began()}; }
+
+void ClusterBackend::kept() {
+  m_keep_timer.cancel();
+  emit(follow::JobKept{});
+}
+
+void ClusterBackend::cannot_keep(std::string why) {
+  if (m_keeping && !m_keeping->problem().empty()) why = m_keeping->problem();
+  stop_keeping();
+  m_search.reset();
+  m_timer.cancel();
+  if (m_facts.retry == Retry::follows) {
+    if (m_submitted)
+      tell(fmt::format("the job has no deadline: {}", why));
+    else if (create_is_out())
+      tell(fmt::format("{}, without a deadline", may_appear));
+    return kept();
+  }
+  m_keep_wanted = false;
+  emit(follow::BackendFailed{{ErrorKind::unavailable, std::move(why)}});
+}
+
+// SIGKILL is near: reports what could not be done.
+void ClusterBackend::out_of_time() {
+  m_keep_timer = {};
+  if (m_gone || !m_removal_wanted) return;
+  m_removal.reset();
+  m_search.reset();
+  m_timer.cancel();
+  if (m_deleted) return job_has_gone();
+  emit(follow::BackendFailed{{ErrorKind::unavailable, "the API server did not accept its deletion in the remaining time"}});
+}
+
+// It is followed nevertheless: it is the only job of this run. Until the deadline is removed, it may end because of it.
+void ClusterBackend::follow_with_deadline(const Error& why) {
+  tell(fmt::format("cannot remove the deadline set by the previous attempt, which may end the job; trying again every minute: {}", why.message));
+  m_lease_removal.try_later();
+}
+
+bool ClusterBackend::is_followed_by_us() const {
+  const bool over = m_gone || (m_watch && m_watch->over());
+  return !m_looks_on && !m_keep_wanted && !m_removal_wanted && !m_seen.is_taken_over() && !over;
+}
+
+// --- removing the job
+
+void ClusterBackend::remove_job(const follow::RemoveJob& order) {
+  if (m_looks_on) return emit(follow::BackendFailed{internal_error("jobs of other steps are never deleted")});
+  stop_keeping();
+  m_removal_wanted = true;
+  m_removal_at_once = order.at_once;
+  m_unless_succeeded = order.unless_succeeded;
+  m_removal_ends.set(m_time.at_most(removal_timeout));
+  if (m_time.is_limited()) m_keep_timer = m_client.loop().timer(m_time.left(), [this] { out_of_time(); });
+  m_submitted ? try_to_remove() : find_job();
+}
+
+// The response to a pending create has the uid; if it does not come soon, the job is looked for by its name.
+void ClusterBackend::find_job() {
+  const bool creating = m_submission && m_submission->creating();
+  m_timer = m_client.loop().timer(creating ? create_timeout : Duration(0), [this] { try_to_find(1); });
+}
+
+void ClusterBackend::try_to_find(int tries) {
+  std::optional<job_types::Resource> served;
+  if (m_submission) {
+    served = m_submission->served();
+    if (const auto unsettled = m_submission->unsettled(); unsettled > Duration(0)) m_settled.set(unsettled);
+    m_created_once = m_submission->created_once();
+    m_resource = m_submission->resource();
+    m_submission.reset();
+  }
+  if (!m_settled.is_set() && m_plan.fresh_run) {  // no attempt before this one, and no create
+    m_client.loop().post([this] { found(std::nullopt); });
+    return;
+  }
+  m_search = std::make_unique<JobSearch>(m_client, m_plan, m_name_space, served, [this, tries](JobSearch::Answer answer) {
+    if (answer) return found(std::move(*answer));
+    const auto problem = std::move(answer.error());
+    if (!may_help(problem, tries)) {
+      if (m_keep_wanted) return cannot_keep(problem.error.message);
+      stop_keeping();
+      return emit(follow::BackendFailed{problem.error});
+    }
+    if (tries > 1) m_client.failing(this, problem);
+    m_timer = m_client.loop().timer(removal_pause(m_client, tries, problem), [this, tries] { try_to_find(tries + 1); });
+  });
+}
+
+// It has no response, and nothing shows what became of it.
+bool ClusterBackend::create_is_out() const { return m_settled.is_set() && !m_settled.passed() && !m_create_seen; }
+
+// The pod of a step has less time than a create may take in the worst case.
+bool ClusterBackend::create_may_come() const { return create_is_out() && (m_facts.pod.empty() || !m_removal_ends.passed()); }
+
+// A job with the id of this run, but with other inputs: not created by an attempt of this step, unless it belongs to our own Workflow. One that says
+// nothing about its inputs may come from our create, and have lost our annotations on the way.
+bool ClusterBackend::is_another_steps(const Json& job) const {
+  const auto existing = judge_existing(job, m_plan, job_types::find(m_plan.job_type), m_attempt, m_seen.order().began());
+  if (existing == Existing::unknown_spec) return !m_settled.is_set();
+  const bool of_our_workflow = m_facts.workflow && is_of_workflow(job, *m_facts.workflow);
+  return existing == Existing::other_spec && !of_our_workflow;
+}
+
+void ClusterBackend::found(std::optional<JobSearch::Found> job) {
+  m_client.works(this);
+  if (job && is_another_steps(job->object)) {
+    tell(fmt::format("{}/{} exists for this run, but may have other inputs; leaving it unchanged", job->resource.plural, m_plan.job_name));
+    set_gone();
+    return m_keep_wanted ? kept() : emit(follow::JobGone{});
+  }
+  const bool going = job && at(metadata_of(job->object), "deletionTimestamp") != nullptr;
+  if (job && !(going && uid_of(job->object) == m_uid)) {
+    m_submitted = Submitted{job->resource, std::move(job->object), true};
+    m_resource = job->resource;
+    m_uid = uid_of(m_submitted->object);
+    m_create_seen = m_created_once && text(at(metadata_of(m_submitted->object), "annotations"), attempt_annotation) == m_attempt;
+    m_deleted = false;
+    m_seen.found(m_submitted->object);
+    m_seen.take(m_submitted->object);
+    return go_on_with_found();
+  }
+  if (create_may_come()) {
+    m_timer = m_client.loop().timer(look_for_create, [this] { try_to_find(1); });
+    return;
+  }
+  if (m_keep_wanted) return kept();
+  if (!create_is_out() && m_uid.empty() && !m_plan.fresh_run) tell("no job of this run");
+  job_has_gone();
+}
+
+void ClusterBackend::go_on_with_found() {
+  if (m_keep_wanted) return keep_found();
+  if (!m_removal_at_once && has_succeeded_for_somebody(m_submitted->object)) return spared(m_submitted->object);
+  m_removal_ends.set(removal_timeout);
+  try_to_remove();
+}
+
+// Whether a refused request may succeed later: an unreachable server is waited for, one that responds only for so long.
+bool ClusterBackend::may_help(const kube::ApiError& problem, int tries) {
+  if (kube::lacks_token(problem)) return !m_removal_ends.passed();
+  if (problem.status == 0) m_removal_ends.set(removal_timeout);
+  const bool momentary = kube::is_of_the_moment(problem, m_plan.job_name) && tries <= most_moments;
+  const bool later = momentary || problem.status == 0 || problem.status == 401 || kube::retryable(problem);
+  return later && (problem.status == 0 || !m_removal_ends.passed());
+}
+
+// This attempt may have been lost, and its process survived: then another one follows the job. Neither a signal nor a late report of a watch about
+// the Workflow tells; whether the job has changed since it was seen, the API server tells by its version.
+void ClusterBackend::try_to_remove() {
+  if (m_seen.is_taken_over() && (!m_removal_at_once || m_seen.is_later())) {
+    m_timer = m_client.loop().timer(Duration(0), [this] { left_to_follower(is_followed); });
+    return;
+  }
+  if (!m_claim.is_for_next() || m_removal_at_once || m_time.is_limited()) return remove_seen();
+  m_claim.hand_on(m_uid, [this](std::string text) { tell(std::move(text)); }, [this] { remove_seen(); });
+}
+
+void ClusterBackend::remove_seen() {
+  Removal::Order order{job_path(), m_uid, m_seen.version()};
+  order.timeout = m_time.at_most(removal_timeout);
+  // A DELETE that had no response for seconds, or came too late, must not hit a job whose success counts.
+  order.spares = [this](const Json& job) { return is_anothers(job) || has_succeeded_for_somebody(job); };
+  m_removal = std::make_unique<Removal>(m_client, std::move(order),
+                                        Removal::Sink{[this](const kube::ApiError& problem) { removal_fails(problem); },
+                                                      {},
+                                                      [this](Removal::Outcome outcome) { removal_ended(std::move(outcome)); }});
+}
+
+// A cancel of the run ends the job whoever follows it, except a later attempt, which is told of the cancel as well – unless the cancel is an old one.
+bool ClusterBackend::is_anothers(const Json& job) const { return m_removal_at_once ? m_seen.order().is_later(job) : m_seen.is_taken_over(job); }
+
+bool ClusterBackend::has_succeeded_for_somebody(const Json& job) const {
+  const bool for_workflow = m_facts.workflow && m_plan.options.cleanup == "default";
+  return (m_unless_succeeded || for_workflow) && judgement_of(job).state == job_types::Judgement::State::succeeded;
+}
+
+job_types::Judgement ClusterBackend::judgement_of(const Json& job) const { return job_types::find(m_plan.job_type).judge(job); }
+
+void ClusterBackend::spared(const Json& job) {
+  m_removal_wanted = false;
+  m_keep_timer.cancel();
+  if (m_unless_succeeded) return emit(follow::JobSpared{judgement_of(job)});
+  tell("the job has succeeded in the meantime; leaving it to its workflow");
+  emit(follow::JobGone{});
+}
+
+void ClusterBackend::left_to_follower(std::string_view why) {
+  m_removal_wanted = false;
+  m_keep_timer.cancel();
+  tell(std::string(why));
+  emit(follow::JobFollowed{});
+}
+
+void ClusterBackend::removal_fails(const kube::ApiError& problem) {
+  if (problem.status == 0 && !kube::lacks_token(problem)) m_removal_ends.set(removal_timeout);
+  if (problem.status == 0 || kube::retryable(problem)) return m_client.failing(this, problem);
+  if (!std::exchange(m_refusal_told, true)) tell(fmt::format("{}; trying again", problem.error.message));
+}
+
+void ClusterBackend::removal_ended(Removal::Outcome outcome) {
+  m_client.works(this);
+  if (outcome.end == Removal::End::failed) {
+    stop_keeping();
+    return emit(follow::BackendFailed{outcome.problem->error});
+  }
+  if (outcome.end == Removal::End::spared) {
+    if (is_anothers(outcome.last)) return left_to_follower(is_followed);
+    return spared(outcome.last);
+  }
+  if (outcome.end == Removal::End::taken) tell("the job is deleted");
+  m_deleted = m_deleted || outcome.end == Removal::End::taken;
+  removed();
+}
+
+// A create whose response was lost may take effect after the DELETE: one more look when that is no longer possible.
+void ClusterBackend::removed() {
+  const bool in_time = m_facts.pod.empty() || !m_removal_ends.passed();
+  if (create_may_come() || (m_settled.is_set() && !m_create_seen && in_time && !std::exchange(m_looked_at_last, true))) {
+    m_timer = m_client.loop().timer(look_for_create, [this] { try_to_find(1); });
+    return;
+  }
+  job_has_gone();
+}
+
+void ClusterBackend::job_has_gone() {
+  if (create_is_out()) tell(std::string(may_appear));
+  set_gone();
+  emit(follow::JobGone{});
+}
+
+void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void(std::string)> tell, std::function<void(std::string)> done) {
+  stop_watching();
+  m_logs.clear();
+  stop_keeping();
+  m_removal_ends.set(JobCleanup::time_for_it(m_time));
+  if (!m_submitted || (m_gone && !m_removal_wanted)) return done("");
+  m_removal.reset();
+  m_claim.cancel();
+  JobCleanup::Job job{job_path(), m_resource.kind, m_uid};
+  job.removing = m_removal_wanted;
+  job.removed = m_removal_wanted && m_gone;
+  job.at_once = m_removal_at_once;
+  job.awaits_pods = m_awaits_pods;
+  job.data_goes = m_data_goes;
+  m_cleanup = std::make_unique<JobCleanup>(m_client, m_plan, m_facts, m_time, std::move(job),
+                                           JobCleanup::Sink{[this] { return create_may_come(); }, std::move(tell), std::move(done)});
+  m_cleanup->begin(verdict);
 }
 
 }  // namespace trainstep::cluster

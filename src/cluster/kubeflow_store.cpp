@@ -18,16 +18,14 @@ constexpr Duration longest_answer{5'000};
 
 KubeflowStore::KubeflowStore(Context context, Done done)
     : m_context(std::move(context)), m_done(std::move(done)), m_until(m_context.home.loop().now() + search_timeout) {
-  find_launcher_config(m_context.home, m_context.name_space, m_context.say, [this, alive = m_alive](Result<LauncherConfig> config) {
-    if (!*alive) return;
+  find_launcher_config(m_context.home, m_context.name_space, m_context.say, m_lifetime.bind([this](Result<LauncherConfig> config) {
     auto taken = config ? take(*config) : Result<void>(std::move(config.error()));
     if (!taken) return std::exchange(m_done, nullptr)(std::move(taken.error()));
     m_configured ? found() : ask(0);
-  });
+  }));
 }
 
 KubeflowStore::~KubeflowStore() {
-  *m_alive = false;
   if (m_exchange != 0) m_context.transport.cancel(m_exchange);
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/lifetime.h"
 #include "cluster/data.h"
 #include "http/transport.h"
 #include "kube/client.h"
@@ -52,7 +53,7 @@ class KubeflowStore {
   std::string m_failures;  // in this round
   http::Transport::Id m_exchange = 0;
   Timer m_timer;
-  std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
+  Lifetime m_lifetime;
 };
 
 }  // namespace trainstep::cluster

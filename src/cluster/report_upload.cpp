@@ -22,15 +22,12 @@ ReportUpload::ReportUpload(Context context, std::string uri, std::string page, D
   auto& loop = m_context.home.loop();
   m_timer = loop.timer(longest, [this] { finish(Error{ErrorKind::unavailable, fmt::format("no answer within {}", trainstep::describe(longest))}); });
   find_stores(
-      m_context.home, m_context.name_space, [](const auto&) {},
-      [this, alive = m_alive](Result<std::string> providers) {
-        if (!*alive || !m_done) return;
+      m_context.home, m_context.name_space, [](const auto&) {}, m_lifetime.bind([this](Result<std::string> providers) {
+        if (!m_done) return;
         if (!providers) return finish(std::move(providers.error()));
         find_keys(*providers);
-      });
+      }));
 }
-
-ReportUpload::~ReportUpload() { *m_alive = false; }
 
 void ReportUpload::find_keys(const std::string& providers) {
   auto address = objectstore::Address::parse(m_uri);
@@ -67,9 +64,8 @@ void ReportUpload::put(const std::shared_ptr<objectstore::CredentialsProvider>& 
 // Not from within a response: the callback may destroy the client that delivers it.
 void ReportUpload::finish(Result<void> result) {
   if (!m_done) return;
-  m_context.home.loop().post([alive = m_alive, done = std::exchange(m_done, nullptr), result = std::move(result)]() mutable {
-    if (*alive) done(std::move(result));
-  });
+  m_context.home.loop().post(
+      m_lifetime.bind([done = std::exchange(m_done, nullptr), result = std::move(result)]() mutable { done(std::move(result)); }));
 }
 
 }  // namespace trainstep::cluster

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "base/lifetime.h"
 #include "http/transport.h"
 #include "kube/client.h"
 #include "objectstore/client.h"
@@ -31,7 +32,6 @@ class ReportUpload {
   ReportUpload(Context context, std::string uri, std::string page, Done done);
   ReportUpload(const ReportUpload&) = delete;
   ReportUpload& operator=(const ReportUpload&) = delete;
-  ~ReportUpload();  // cancels what is in progress
 
  private:
   void find_keys(const std::string& providers);
@@ -47,7 +47,7 @@ class ReportUpload {
   kube::PendingCall m_call;
   objectstore::PendingCall m_put;
   Timer m_timer;
-  std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
+  Lifetime m_lifetime;
 };
 
 }  // namespace trainstep::cluster

@@ -124,7 +124,6 @@ Submission::Submission(kube::Client& client, const plan::Plan& plan, const Facts
 }
 
 Submission::~Submission() {
-  *m_alive = false;
   if (m_order != nullptr) m_order->forget();
   m_client.forget(this);
 }
@@ -246,13 +245,12 @@ void Submission::taken() {
 void Submission::create() {
   if (m_order == nullptr || !m_unsure.passed()) return make();
   m_unsure.set(sure_for);
-  m_order->ask_replaced([this, alive = m_alive](const Result<bool>& replaced) {
-    if (!*alive) return;
+  m_order->ask_replaced(m_lifetime.bind([this](const Result<bool>& replaced) {
     // Also in doubt: the pod may not be read, or nobody responds, and then no create would be accepted either.
     if (!replaced || !*replaced) return make();
     m_replaced = true;
     fail({ErrorKind::unavailable, "this step's pod is gone: the job is left to the next attempt"});
-  });
+  }));
 }
 
 // One attempt each: between two the name is looked up, because a quota or a webhook may refuse the second one because of what the first has created.

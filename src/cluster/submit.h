@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "base/lifetime.h"
 #include "cluster/attempt_order.h"
 #include "cluster/claim_owners.h"
 #include "cluster/facts.h"
@@ -116,7 +117,7 @@ class Submission {
   std::optional<Error> m_no_create;
   std::optional<Error> m_refusal;  // of the dry run or the create; the job may exist nevertheless
   AttemptOrder* m_order;
-  std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
+  Lifetime m_lifetime;
   Depth m_depth;
   int m_changes = 0;  // of a job that was to be adopted
   int m_taken = 0;    // responses that the name is taken
