@@ -224,6 +224,8 @@ int report(const Error& error) {
   return result::exit_code(result::from_error(error));
 }
 
+int exit_code_of(const Result<int>& code) { return code ? *code : report(code.error()); }
+
 int run_app(int argc, char** argv) {
   keep_standard_streams();
   process::begin_with_usual_signals();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/result.h"
 
 namespace trainstep::cli {
 
@@ -22,5 +23,7 @@ void complain(std::string_view text);
 
 // The same for an error; returns its exit code.
 int report(const Error& error);
+// The code, or that of the error, which is reported.
+int exit_code_of(const Result<int>& code);
 
 }  // namespace trainstep::cli

@@ -159,9 +159,6 @@ Result<int> check(const StepCommand& command) {
 
 }  // namespace
 
-int run_check(const StepCommand& command) {
-  const auto code = check(command);
-  return code ? *code : report(code.error());
-}
+int run_check(const StepCommand& command) { return exit_code_of(check(command)); }
 
 }  // namespace trainstep::cli

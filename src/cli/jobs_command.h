@@ -1,4 +1,4 @@
-// Commands for people at a shell: list, attach, logs, stop.
+// Commands for people at a shell: list, attach, logs, stop (each in its NAME_command.cpp).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

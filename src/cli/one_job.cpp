@@ -7,12 +7,9 @@
 
 namespace trainstep::cli {
 
-std::string text(const Json& object, const char* pointer) {
-  const Json::json_pointer place(pointer);
-  return object.contains(place) && object.at(place).is_string() ? object.at(place).get<std::string>() : std::string();
+std::string shown_name(const cluster::Submitted& job) {
+  return fmt::format("{}/{}", job.resource.plural, text_of(&job.object, {"metadata", "name"}));
 }
-
-std::string shown_name(const cluster::Submitted& job) { return fmt::format("{}/{}", job.resource.plural, text(job.object, "/metadata/name")); }
 
 Result<cluster::Found> find(Connection& connection) {
   Result<cluster::Found> found = internal_error("no answer");

@@ -14,8 +14,6 @@ namespace trainstep::cli {
 // How long a server that does not respond is waited for.
 inline constexpr Duration jobs_timeout{30'000};
 
-// A string in an object; "" if there is none at this pointer.
-std::string text(const Json& object, const char* pointer);
 // "jobs/train-1"
 std::string shown_name(const cluster::Submitted& job);
 

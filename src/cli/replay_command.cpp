@@ -106,9 +106,6 @@ Result<int> play(const std::string& path, log::Options options) {
 
 }  // namespace
 
-int run_replay(const std::string& path, log::Options options) {
-  const auto code = play(path, options);
-  return code ? *code : report(code.error());
-}
+int run_replay(const std::string& path, log::Options options) { return exit_code_of(play(path, options)); }
 
 }  // namespace trainstep::cli

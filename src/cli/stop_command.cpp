@@ -21,7 +21,7 @@ namespace {
 // Deletes the job after its pods.
 cluster::Removal::Outcome remove(Connection& connection, const cluster::Submitted& job, const std::string& uid) {
   const kube::Path path{std::string(job.resource.group_version), std::string(job.resource.plural), connection.name_space,
-                        text(job.object, "/metadata/name"), ""};
+                        text_of(&job.object, {"metadata", "name"}), ""};
   cluster::Removal::Order order{path, uid};
   order.timeout = jobs_timeout;
   order.silence = jobs_timeout;
@@ -76,7 +76,7 @@ Result<int> stop(const JobsCommand& command) {
   collect_secrets_of_containers(job.object, secrets);
   add_base64(secrets);
   conceal(std::move(secrets));
-  const auto uid = text(job.object, "/metadata/uid");
+  const auto uid = text_of(&job.object, {"metadata", "uid"});
   if (uid.empty()) return internal_error(shown_name(job) + " has no uid: not deleted, as another object may have its name");
   auto ended = remove(*connection, job, uid);
   const bool gone = ended.end == cluster::Removal::End::gone;
@@ -95,9 +95,6 @@ Result<int> stop(const JobsCommand& command) {
 
 }  // namespace
 
-int run_stop(const JobsCommand& command) {
-  const auto code = stop(command);
-  return code ? *code : report(code.error());
-}
+int run_stop(const JobsCommand& command) { return exit_code_of(stop(command)); }
 
 }  // namespace trainstep::cli
