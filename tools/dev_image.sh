@@ -3,9 +3,6 @@
 #   a Docker daemon, it builds and keeps the image; otherwise buildah builds it. The SBOM is next to it: trainstep.spdx.json (SPDX 2.3).
 # ./dev image --all [NAME]: the same for amd64, arm64 and ppc64le as one OCI archive, build/image_all/trainstep.oci.tar, each with its SPDX document attached;
 #   on amd64. The others are cross-built: minutes, the first time.
-#   daemon the image is there, too. Without one, buildah builds it. What is in the image stands beside it: trainstep.spdx.json (SPDX 2.3).
-# ./dev image --all [NAME]: the same for amd64, arm64 and ppc64le as one OCI archive, build/image_all/trainstep.oci.tar, each with its SPDX document attached; on
-#   amd64. The others are cross-built: minutes, the first time.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
