@@ -36,7 +36,7 @@ if(TRAINSTEP_PRECOMPILE)
 endif()
 
 if(TRAINSTEP_STATIC)
-  # Debian's CMake files name only the shared yaml-cpp; its archive stands beside.
+  # Debian's CMake files name only the shared yaml-cpp; its static archive is next to it.
   find_library(YAML_CPP_ARCHIVE yaml-cpp REQUIRED)
   add_library(yaml-cpp STATIC IMPORTED)
   set_target_properties(yaml-cpp PROPERTIES IMPORTED_LOCATION ${YAML_CPP_ARCHIVE})

@@ -18,7 +18,7 @@ def machine(program: pathlib.Path) -> str:
     head = program.read_bytes()[:20]
     number = struct.unpack("<H", head[18:20])[0] if head[:6] == b"\x7fELF\x02\x01" else 0
     if number not in MACHINES:
-        raise ValueError(f"{program} is no program for {', '.join(MACHINES.values())}")
+        raise ValueError(f"{program} is not a program for {', '.join(MACHINES.values())}")
     return MACHINES[number]
 
 

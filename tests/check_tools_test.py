@@ -41,7 +41,7 @@ class Surroundings(unittest.TestCase):
         self.assertEqual(bash('echo "$cache"', HOME=self.home), [f"{self.home}/.cache/trainstep"])
         self.assertNotEqual(bash('[[ -w $HOME ]] && echo "$HOME"'), [])
 
-    def test_administrators_programs_are_found_and_the_callers_come_first(self):
+    def test_sbin_programs_are_found_and_the_callers_path_takes_precedence(self):
         own = pathlib.Path(self.home, "nproc")
         own.write_text("#!/bin/sh\necho own\n")
         own.chmod(0o755)
@@ -49,7 +49,7 @@ class Surroundings(unittest.TestCase):
         self.assertIn("/usr/sbin", path[0].split(":"))
         self.assertEqual(path[1], "own")
 
-    def test_files_can_be_read_by_everybody(self):
+    def test_files_are_world_readable(self):
         self.assertEqual(bash("umask", HOME=self.home), ["0022"])
 
     def test_neither_a_git_hook_nor_other_peoples_python_changes_anything(self):
@@ -88,12 +88,12 @@ class Steps(unittest.TestCase):
 
 
 class Python(unittest.TestCase):
-    def test_what_the_distributions_python_runs_imports_what_comes_with_it_and_what_is_ours(self):
+    def test_python_run_by_the_distribution_imports_only_its_own_packages_and_ours(self):
         self.assertGreater(len(list(programs())), 10)
         problems = [problem for program in programs() for problem in foreign_imports(program, [], set())]
         self.assertEqual(problems, [])
 
-    def test_a_foreign_module_is_found_through_ones_of_ours(self):
+    def test_a_foreign_module_is_found_through_imports_of_ours(self):
         with tempfile.TemporaryDirectory() as folder:
             program = pathlib.Path(folder, "program.py")
             program.write_text("import helper\n")

@@ -26,7 +26,7 @@ function(python_test name label program trainstep)
                ENVIRONMENT "TRAINSTEP=${trainstep};TRAINSTEP_VENVS=${PROJECT_SOURCE_DIR}/build/venv")
   if(name MATCHES "^(flow_bad_input|flow_kill|e2e_cluster_cancel)$")  # these look at the time
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
-  elseif(name MATCHES "_(argo|notebook|samples)$")  # these keep two cores busy; most others wait for somebody
+  elseif(name MATCHES "_(argo|notebook|samples)$")  # these keep two cores busy; most others mainly wait
     set_tests_properties(${name} PROPERTIES PROCESSORS 2)
   endif()
   if(name MATCHES "_(agent|argo|data|faults|matrix|notebook|objectstore|real|samples)$")  # minutes: the others go beside them

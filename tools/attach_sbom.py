@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Attaches its SBOM to each image of an OCI layout: attach_sbom.py LAYOUT ROOTS, where ROOTS/ARCH is the root of that architecture's image.
+"""Attaches to each image of an OCI layout its SBOM: attach_sbom.py LAYOUT ROOTS, where ROOTS/ARCH is the root file system of that architecture's image.
 
 As specified in the image specification 1.1: a manifest with the artifactType application/spdx+json and the image as its subject; registries list it as a
 referrer. It is in index.json next to the image's index (https://github.com/opencontainers/image-spec/blob/main/image-layout.md). Neither
@@ -18,7 +18,7 @@ DEBIAN_NAMES = {"ppc64le": "ppc64el"}  # where Debian's name of an architecture 
 
 
 def add(layout, media_type, content):
-    """Its descriptor."""
+    """Adds a blob to the layout and returns its descriptor."""
     digest = hashlib.sha256(content).hexdigest()
     (layout / "blobs/sha256" / digest).write_bytes(content)
     return {"mediaType": media_type, "digest": f"sha256:{digest}", "size": len(content)}

@@ -5,7 +5,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # from_source NAME PACKAGE [--where] [ARCH]: of the source package NAME, which PACKAGE comes from too. Its tool's make_archive puts lib/libNAME.a and include/
-# into $target, where the licence stands as `copyright`. It is called in the unpacked source, with $flags for the compiler; $sysroot has the usr/ of $machine (GNU's name), empty for this one.
+# into $target, with the licence as `copyright`. It is called in the unpacked source, with $flags for the compiler; $sysroot has the usr/ of $machine (GNU's name), empty for this one.
 from_source() {
   name=$1 package=$2 where=
   shift 2

@@ -18,7 +18,7 @@ TOOLS = pathlib.Path(__file__).resolve().parent
 
 
 def text_of(name, info, arch, sysroot):
-    """The file that contains it."""
+    """Returns the file with the licence text of a package."""
     build = TOOLS / f"build_{name}.sh"
     if "arch=source" in info and build.is_file():
         where = subprocess.run([build, "--where", arch], check=True, capture_output=True, text=True).stdout.strip()

@@ -20,7 +20,7 @@ document.body.dataset.size = root.scrollWidth + "x" + root.scrollHeight }}</scri
 
 
 def chromium(folder, scheme, *words):
-    """Its standard output."""
+    """Runs the command and returns its standard output."""
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder}/profile",
                f"--blink-settings=preferredColorScheme={scheme}", *words, f"file://{folder}/page.html"]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout

@@ -35,7 +35,7 @@ for epoch in range(1, 9):
     if epoch == 4:
         validation = numpy.load("/train/validation/digits.npz")
 END
-! (step "a failure" train failure '{"image": "none", "command": ["python3", "'"$here"'/train.py"]}' '{}' 2>/dev/null) || die "the failure did not fail"
+! (step "a failure" train failure '{"image": "none", "command": ["python3", "'"$here"'/train.py"]}' '{}' 2>/dev/null) || die "the failing training succeeded"
 
 for scheme in light dark; do
   tools/screenshot.py "$here/success/report.html" 900 "$scheme" "docs/pictures/report-$scheme.png"

@@ -20,7 +20,7 @@ TIDY = "clang-tidy-19"
 
 
 def own_headers(source, known):
-    """All files of the repository that `source` includes, and itself; `known` caches each file's own list."""
+    """Returns `source` and all files of the repository that it includes; `known` caches the includes of each file."""
     found, todo = set(), [source]
     while todo:
         path = todo.pop()
@@ -43,7 +43,7 @@ def key(entry, known):
 
 
 def tidy(entry):
-    """(file, clang-tidy's output; empty if clean)."""
+    """Runs clang-tidy on one source. Returns the entry and the output, empty if clean."""
     run = subprocess.run([TIDY, "--quiet", "-p", COMMANDS, entry["file"]], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     said = re.sub(r"^\d+ warnings? generated\.\n", "", run.stdout + run.stderr, flags=re.MULTILINE)
     return entry, (said.strip() or "clang-tidy failed") if run.returncode else ""

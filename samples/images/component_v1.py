@@ -15,5 +15,5 @@ def train_shapes(
     batch_size: int = 16,
     base_epochs: int = 6,
 ) -> NamedTuple("Outputs", [("accuracy", float), ("loss", float)]):
-    """Trains a network that knows some shapes to tell others apart."""
+    """Fine-tunes a pretrained network to classify new shapes."""
     return train(model_dir, train_dataset_dir, base_dir, epochs, learning_rate, batch_size, base_epochs)

@@ -16,7 +16,7 @@ def train_shapes(
     batch_size: int = 16,
     base_epochs: int = 6,
 ):
-    """Trains a network that knows some shapes to tell others apart."""
+    """Fine-tunes a pretrained network to classify new shapes."""
     data, base = (given.path if given else None for given in (train_dataset_dir, base_dir))
     accuracy, loss = train(model_dir.path, data, base, epochs, learning_rate, batch_size, base_epochs)
     metrics.log_metric("accuracy", accuracy)

@@ -70,7 +70,7 @@ def train(model_dir, train_dataset_dir=None, base_dir=None, epochs=6, learning_r
     criterion = torch.nn.CrossEntropyLoss()
 
     def fit(network, images, labels, epochs, name):
-        """Every rank on its share; each epoch's loss and accuracy are those of the sixth that nobody trains on."""
+        """Each rank trains on its share; loss and accuracy of an epoch are measured on the held-out sixth."""
         test, share = len(labels) // 6, (len(labels) - len(labels) // 6) // ranks
         mine = torch.arange(test + rank * share, test + (rank + 1) * share)
         print(f"{name}: rank {rank} of {ranks} trains on {share} images", flush=True)
@@ -108,6 +108,6 @@ def train(model_dir, train_dataset_dir=None, base_dir=None, epochs=6, learning_r
         torch.save(network.state_dict(), os.path.join(model_dir, "model.pt"))
         torch.save(base, os.path.join(model_dir, "base.pt"))
     if distributed:
-        dist.barrier()  # nobody leaves while rank 0, which keeps the store of the group, is still needed
+        dist.barrier()  # rank 0 hosts the process group's store, so all ranks exit together
         dist.destroy_process_group()
     return accuracy, loss

@@ -55,6 +55,6 @@ def train(model_dir, train_dataset_dir=None, epochs=8, learning_rate=0.4, batch_
         os.makedirs(model_dir, exist_ok=True)
         torch.save(model.state_dict(), os.path.join(model_dir, "model.pt"))
     if distributed:
-        dist.barrier()  # nobody leaves while rank 0, which keeps the store of the group, is still needed
+        dist.barrier()  # rank 0 hosts the process group's store, so all ranks exit together
         dist.destroy_process_group()
     return accuracy, loss

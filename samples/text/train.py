@@ -77,7 +77,7 @@ def train(model_dir, train_dataset_dir=None, epochs=6, learning_rate=0.003, batc
     codes = torch.tensor([characters.index(character) for character in text])
     context = 64
     rows = codes[: (len(codes) - 1) // context * context].view(-1, context), codes[1 : (len(codes) - 1) // context * context + 1].view(-1, context)
-    test = len(rows[0]) // 10  # nobody trains on the first tenth
+    test = len(rows[0]) // 10  # the first tenth is held out
 
     distributed = int(os.environ.get("WORLD_SIZE", "1")) > 1
     if distributed:
@@ -121,6 +121,6 @@ def train(model_dir, train_dataset_dir=None, epochs=6, learning_rate=0.003, batc
         with open(os.path.join(model_dir, "sample.txt"), "w", encoding="utf-8") as file:
             file.write(written)
     if distributed:
-        dist.barrier()  # nobody leaves while rank 0, which keeps the store of the group, is still needed
+        dist.barrier()  # rank 0 hosts the process group's store, so all ranks exit together
         dist.destroy_process_group()
     return loss, perplexity

@@ -8,12 +8,12 @@
     result = trainstep.run(train, {"epochs": 5}, {"distribution_type": "PyTorch", "number_of_workers": 2})
     result.metrics, result.model_dir, result
 
-What is done is done by the program, `trainstep` on the command line, which this package brings along. Importing the package loads nothing but this file:
-each name is fetched from its module when it is first used.
+All work is done by the `trainstep` program, which this package includes. Importing the package loads only this file:
+each name is imported from its module on first use.
 """
 from __future__ import annotations
 
-TYPE_CHECKING = False  # for type checkers, which take it for true: the module typing would cost more than all the rest
+TYPE_CHECKING = False  # type checkers treat it as True; importing typing would cost more than everything else
 if TYPE_CHECKING:
     from typing import Any
 

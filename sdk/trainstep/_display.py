@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sees of a running step: its lines as they come and, where tqdm is installed, a bar of its epochs."""
+"""Displays a running step: its log lines and, if tqdm is installed, a progress bar of its epochs."""
 from __future__ import annotations
 
 import contextlib
@@ -13,10 +13,10 @@ _SHOWN = 4
 
 
 class Display:
-    """bar: False shows lines only. Without tqdm there is no bar; the program itself tells the progress twice a minute, as a line.
+    """bar: if False, only lines are shown. Without tqdm there is no bar; the program logs its progress twice a minute.
 
-    Whatever the streams of this interpreter do – closed, of a narrow encoding, a notebook's that raises –, no call of these fails: who cannot show a
-    training is not to end it. `where` the whole log is: standard error says so once.
+    No method raises, even if standard output is closed, has a narrow encoding or is a notebook stream that raises: a display
+    problem must not end the training. `where`: the path of the complete log, printed once to standard error in that case.
     """
 
     def __init__(self, bar: bool, where: str = "") -> None:
@@ -36,7 +36,7 @@ class Display:
             self._of_bar(lambda bar: bar.set_postfix(dict(list(metrics.items())[:_SHOWN]), refresh=False))
 
     def progress(self, done: int, of: int) -> None:
-        """Epochs done, of all."""
+        """Updates the bar: epochs completed, and their total."""
         if not self._wanted or of <= 0:
             return
         if self._bar is None:
@@ -55,14 +55,14 @@ class Display:
             self._put(text.encode(encoding, "backslashreplace").decode(encoding))
 
     def _put(self, text: str) -> None:
-        """As a whole: of a line that cannot be written nothing is left in between."""
+        """Writes the line in one call, so that a failed write leaves no partial line."""
         if self._bar is not None:
             self._bar.write(text, file=sys.stdout)
         else:
             print(f"{text}\n", end="", flush=True)
 
     def _of_bar(self, use: Callable[[Any], object]) -> None:
-        """Without a bar from then on where it fails: the lines go on."""
+        """Calls `use` with the bar; if that fails, removes the bar and continues with lines only."""
         try:
             if self._bar is not None:
                 use(self._bar)
@@ -75,7 +75,7 @@ class Display:
             return
         where, self._where = self._where, ""
         with contextlib.suppress(Exception):
-            print(f"trainstep: cannot be displayed here ({type(problem).__name__}: {problem}); the training continues, its log is {where}", file=sys.stderr)
+            print(f"trainstep: cannot display the log here ({type(problem).__name__}: {problem}); the training continues, its log is {where}", file=sys.stderr)
 
 
 def _move(bar: Any, done: int, of: int) -> None:
@@ -84,11 +84,11 @@ def _move(bar: Any, done: int, of: int) -> None:
 
 
 def _new_bar(of: int) -> Optional[Any]:
-    """None: there is no tqdm, or it does not work here."""
+    """Creates a tqdm bar. Returns None if tqdm is missing or does not work here."""
     import warnings
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # in a notebook without ipywidgets it says so, and shows a bar of text
+        warnings.simplefilter("ignore")  # without ipywidgets tqdm warns and shows a text bar
         try:
             from tqdm.auto import tqdm
 

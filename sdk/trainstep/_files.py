@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are for a program that is started here, under descriptors that are its own."""
+"""Files passed to the program as inherited descriptors."""
 from __future__ import annotations
 
 import fcntl
@@ -11,7 +11,7 @@ from .errors import InfrastructureError
 
 
 def apart(file: IO[bytes]) -> IO[bytes]:
-    """Not under the number of a standard stream that this interpreter has closed: what is printed would go into the file."""
+    """Moves the file to a descriptor above 2: if a standard stream is closed, it would take its number and receive printed text."""
     if file.fileno() > 2:
         return file
     with file:
@@ -19,15 +19,15 @@ def apart(file: IO[bytes]) -> IO[bytes]:
 
 
 class ExitCode:
-    """Of a program, as it writes it down itself. subprocess says 0 where this interpreter ignores SIGCHLD, or somebody in it waits for all children."""
+    """A program's exit code, written by the program itself: subprocess returns 0 if SIGCHLD is ignored or other code has waited for the child."""
 
     def __init__(self) -> None:
         self._file = apart(os.fdopen(os.memfd_create("trainstep-exit-code"), "w+b"))
-        weakref.finalize(self, self._file.close)  # it may be asked for as long as it is there
+        weakref.finalize(self, self._file.close)  # stays readable for the lifetime of this object
 
     @property
     def descriptor(self) -> int:
-        """It must be passed on to the program."""
+        """The descriptor that the program must inherit."""
         return self._file.fileno()
 
     @property
@@ -35,7 +35,9 @@ class ExitCode:
         return f"--exit-code-file=/proc/self/fd/{self.descriptor}"
 
     def of(self, waited: Optional[int]) -> Optional[int]:
-        """What subprocess says, if it can be right. None: the program runs. InfrastructureError: nobody knows, as after a SIGKILL."""
+        """Returns the exit code; None if the program is still running. `waited`: as returned by subprocess, trusted unless it is 0.
+
+        InfrastructureError: unknown, for example after a SIGKILL."""
         if waited != 0:
             return waited
         self._file.seek(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run's folder: it belongs to one run at a time."""
+"""The folder of a run, locked by one run at a time."""
 from __future__ import annotations
 
 import contextlib
@@ -21,18 +21,18 @@ from .inputs import Path
 _LOG = "log.jsonl"
 _OUTPUTS = (*FILES.values(), "progress")
 _FILES = (_LOG, *_OUTPUTS)
-_MARK = ".trainstep-folder"  # not the program's of its run-dir, which would then write over all that is there
+_MARK = ".trainstep-folder"  # differs from the program's own mark for a run-dir, which permits it to overwrite the folder
 _WORDS = f"This folder is used by runs of the Python package trainstep; the next run replaces {', '.join(_FILES)}.\n"
-_EARLIER = ".trainstep-earlier"  # outputs of the run before, until this one has begun
-# How a log begins of a run that the program has begun, and of a call that it has refused.
+_EARLIER = ".trainstep-earlier"  # outputs of the previous run, until this one has started
+# The start of a log whose run was started, and of one whose arguments were rejected.
 _BEGUN = re.compile(rb'\{"time":"[^"]*","source":"trainstep","level":"(?!error)|\[trainstep\] ')
 _REFUSED = re.compile(rb'\{"time":"[^"]*","source":"trainstep","level":"error"|trainstep: |\Z')
 _STRANGE = re.compile(r"[^-._A-Za-z0-9]|^\.+")
 
 
 def _lock(file: IO[bytes]) -> Optional[IO[bytes]]:
-    """None: the file itself is the lock. Where the file system has none (ENOSYS, EOPNOTSUPP, ENOLCK), a socket's name in the kernel stands in for it, as
-    in the program. BlockingIOError: another process has it."""
+    """Locks the file. Returns None if flock() works; otherwise (ENOSYS, EOPNOTSUPP, ENOLCK) a bound abstract socket that serves as the lock, as
+    in the program. BlockingIOError: another process holds it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return None
@@ -50,7 +50,7 @@ def _lock(file: IO[bytes]) -> Optional[IO[bytes]]:
 
 
 def _is_file(path: pathlib.Path) -> bool:
-    """Itself, not what a link leads to."""
+    """Whether the path is a regular file; links are not followed."""
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except FileNotFoundError:
@@ -62,8 +62,8 @@ def _head(log: IO[bytes]) -> bytes:
 
 
 def _names_of_runs(folder: pathlib.Path) -> tuple[str, ...]:
-    """The files in it that an earlier run may have put there. A run of a release that left no mark is known by its log; a call that was refused has left
-    nothing but its log."""
+    """The files that an earlier run may have written. Releases without the mark are recognised by their log; a rejected call has left
+    only its log."""
     if _is_file(folder / _MARK):
         return _FILES
     if not _is_file(folder / _LOG):
@@ -74,7 +74,7 @@ def _names_of_runs(folder: pathlib.Path) -> tuple[str, ...]:
 
 
 def _check(folder: pathlib.Path) -> None:
-    """InputError: the run would write over what is somebody's."""
+    """InputError: the run would overwrite files that no run created."""
     own = _names_of_runs(folder)
     for name in _FILES:
         path = folder / name
@@ -84,12 +84,12 @@ def _check(folder: pathlib.Path) -> None:
 
 
 class Folder:
-    """One that is claimed, with the open log of the run and without what an earlier run left there.
+    """A locked run folder with the run's open log; the files of an earlier run are set aside.
 
-    It is claimed until `give_back`, or, after `leave`, until the process that writes the log, and gets `descriptors`, ends. What comes while a run
-    is at work changes nothing in it. InputError: another run is at work, nothing can be
-    written there, or something has a name of the run's files and no run has put it there; nothing is touched then. What the earlier run left comes
-    back when the program refuses the call before `give_back`.
+    Locked until `release`, or after `detach` until the process that writes the log and inherits `descriptors` ends. A second call while a run
+    is in progress changes nothing. InputError: another run is in progress, the folder is not
+    writable, or one of the run's files exists but was not created by a run; nothing is changed then. The files of the earlier run are
+    restored if the program rejects the call before `release`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -97,7 +97,7 @@ class Folder:
         with self._writable():
             self.path.mkdir(parents=True, exist_ok=True)
             _check(self.path)
-            self.log = apart((self.path / _LOG).open("a+b"))  # truncated when it is ours
+            self.log = apart((self.path / _LOG).open("a+b"))  # truncated once it is locked
         try:
             self._name = _lock(self.log)
         except BlockingIOError:
@@ -129,8 +129,8 @@ class Folder:
                 file.write(_WORDS)
 
     def _set_aside(self) -> None:
-        """Until it is known that the run begins."""
-        self._forget_earlier()  # of an interpreter that was killed
+        """Moves earlier outputs aside until the run has started."""
+        self._forget_earlier()  # left by a killed interpreter
         earlier = [name for name in _OUTPUTS if _is_file(self.path / name)]
         if earlier:
             (self.path / _EARLIER).mkdir(exist_ok=True)
@@ -145,7 +145,7 @@ class Folder:
             (self.path / _EARLIER).rmdir()
 
     def _undo(self) -> None:
-        """The folder is what it was, but for its log."""
+        """Restores the folder, except for its log."""
         for name in _OUTPUTS:
             with contextlib.suppress(FileNotFoundError):
                 (self.path / _EARLIER / name).rename(self.path / name)
@@ -153,7 +153,7 @@ class Folder:
         self._unmark()
 
     def _unmark(self) -> None:
-        """Where it was not marked before, and has no outputs of a run."""
+        """Removes the mark if this object created it and there are no outputs of a run."""
         if self._new and not self._has_outputs():
             (self.path / _MARK).unlink(missing_ok=True)
 
@@ -161,23 +161,23 @@ class Folder:
         return any(os.path.lexists(self.path / name) for name in _OUTPUTS)
 
     def _refused(self) -> bool:
-        """By the program, whose log says so, or never started."""
+        """Whether the program rejected the call, according to its log, or was not started."""
         return bool(_REFUSED.match(_head(self.log))) and not self._has_outputs()
 
     @property
     def descriptors(self) -> list[int]:
-        """Besides the log, of the lock."""
+        """Descriptors to inherit besides the log: the lock's, if it is a socket."""
         return [self._name.fileno()] if self._name else []
 
     def leave(self) -> None:
-        """To the process that writes the log. Nobody waits for its answer: the log alone will say whether a run has begun."""
+        """Leaves the folder to the process that writes the log. Does not wait for it to start: only its log shows whether it did."""
         with contextlib.suppress(OSError):
             self._forget_earlier()
             self._unmark()
         self._close()
 
     def give_back(self) -> None:
-        """To whoever comes next, even where a copy of this interpreter has the log open; not so where a name stands in for the lock."""
+        """Unlocks the folder, even if a forked copy of this interpreter has the log open (except for a socket lock)."""
         if self.log.closed:
             return
         with contextlib.suppress(OSError):
@@ -196,5 +196,5 @@ class Folder:
 
 
 def new_path(name: str, unique: str) -> pathlib.Path:
-    """One below trainstep-runs; what no name may have in it, as the program will say, leads to no other place."""
+    """A new path below trainstep-runs; characters that are not allowed in a name are replaced, so that it cannot lead elsewhere."""
     return pathlib.Path("trainstep-runs", f"{_STRANGE.sub('-', name)[:100]}-{unique}")

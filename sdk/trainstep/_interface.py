@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function's annotations as inputs and outputs of a component, in the words of Kubeflow Pipelines (kfp 1.8's component.yaml)."""
+"""Converts a function's annotations to inputs and outputs of a Kubeflow Pipelines component (component.yaml of kfp 1.8)."""
 from __future__ import annotations
 
 import collections.abc
@@ -17,7 +17,7 @@ from ._values import plain_value
 from .errors import InputError, SpecificationError
 
 TYPES: dict[Any, str] = {str: "String", int: "Integer", float: "Float", bool: "Boolean", dict: "JsonObject", list: "JsonArray"}
-ANY = "Undeclared"  # type of a returned value that has no annotation: its text is JSON, null for none
+ANY = "Undeclared"  # type of a returned value without annotation: JSON, null for None
 _GENERIC: dict[Any, Any] = { collections.abc.Mapping: dict, collections.abc.MutableMapping: dict, collections.abc.Sequence: list}
 _STRANGE: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**", inspect.Parameter.POSITIONAL_ONLY: ""}
 
@@ -32,10 +32,10 @@ class OutputPath(str):
 
 @dataclasses.dataclass(frozen=True)
 class Port:
-    """One input or output. type: Kubeflow Pipelines' name of it; default: as text, None for none."""
+    """An input or output. type: as named by Kubeflow Pipelines; default: as text, or None."""
 
     name: str
-    type: str  # of a path: "" for any
+    type: str  # "" for a path of any type
     path: bool = False
     optional: bool = False
     default: Optional[str] = None
@@ -52,7 +52,7 @@ class Port:
         return item
 
     def returned(self) -> dict[str, Any]:
-        """As an item of a component's `outputs`, which has no word of its own for one that may be left out."""
+        """As an item of a component's `outputs`, which has no `optional` field: an annotation is used instead."""
         item = dataclasses.replace(self, optional=False).declared()
         return {**item, "annotations": {"optional": True}} if self.optional else item
 
@@ -68,7 +68,7 @@ class Interface:
 
 
 def interface_of(function: Callable[..., Any], known: Optional[Mapping[str, Any]] = None) -> Interface:
-    """`known`: parameter → its annotation, where the function has none. SpecificationError: a parameter or an annotation that no component can have."""
+    """`known`: parameter → its annotation, where the function has none. SpecificationError: a parameter or annotation that components do not support."""
     signature = inspect.signature(function)
     inputs, outputs = [], []
     for parameter in signature.parameters.values():
@@ -89,9 +89,9 @@ def interface_of(function: Callable[..., Any], known: Optional[Mapping[str, Any]
 
 
 def resolved(annotation: Any, function: Callable[..., Any], among: Optional[Mapping[str, Any]] = None) -> Any:
-    """An annotation that is a text – `from __future__ import annotations` makes all of them texts – as the object that it names.
+    """Evaluates an annotation that is a string, as all are with `from __future__ import annotations`.
 
-    It may be one inside: Optional["int"], the fields of a NamedTuple. `among`: names that are known besides the function's own.
+    Nested strings are evaluated, too: Optional["int"], the fields of a NamedTuple. `among`: names known in addition to the function's globals.
     """
     if isinstance(annotation, (InputPath, OutputPath)):
         return annotation
@@ -108,7 +108,7 @@ def resolved(annotation: Any, function: Callable[..., Any], among: Optional[Mapp
 
 
 def is_of_kfp(annotation: Any) -> bool:
-    """An annotation whose meaning only the KFP SDK knows: Input[Dataset], Output[Model], InputTextFile(), …; both SDKs' paths are as ours."""
+    """Whether only the KFP SDK can interpret the annotation: Input[Dataset], Output[Model], InputTextFile(), …; both SDKs' path types are supported here."""
     if _path_class(annotation):
         return False
     parts = (annotation, type(annotation), *typing.get_args(annotation), *getattr(annotation, "__metadata__", ()))
@@ -116,14 +116,14 @@ def is_of_kfp(annotation: Any) -> bool:
 
 
 def _path_class(annotation: Any) -> str:
-    """InputPath or OutputPath, ours or of either KFP SDK, as a class or called; "" if it is neither. An optional one counts, too."""
+    """The name InputPath or OutputPath for such a class or instance, of this package or a KFP SDK, also if optional; otherwise ""."""
     annotation = _without_none(annotation)
     found = annotation if isinstance(annotation, type) else type(annotation)
     return found.__name__ if found.__name__ in ("InputPath", "OutputPath") else ""
 
 
 def _path_type(annotation: Any) -> str:
-    """ "Model" of OutputPath("Model"), OutputPath(Model) and of kfp's own; no type for OutputPath and OutputPath()."""
+    """Returns "Model" for OutputPath("Model") and OutputPath(Model), also of kfp; "" for OutputPath and OutputPath()."""
     annotation = _without_none(annotation)
     inner = str(annotation) if isinstance(annotation, (InputPath, OutputPath)) else getattr(annotation, "type", None)
     if inner is None or isinstance(annotation, type):
@@ -144,7 +144,7 @@ def _input(function: str, parameter: inspect.Parameter, annotation: Any) -> Port
 
 
 def _default(value: Any) -> Optional[str]:
-    """For whoever reads the component; None where text does not say it: Python's own default applies."""
+    """The default as shown in the component; None if text cannot express it, then Python's default applies."""
     try:
         said = plain_value("default", value)
         if said is None or isinstance(said, str):
@@ -157,7 +157,7 @@ def _default(value: Any) -> Optional[str]:
 
 
 def _is_same(value: Any, said: Any) -> bool:
-    """Whether it arrives as it is: a tuple would be a list, a dictionary's keys come sorted."""
+    """Whether the value survives JSON unchanged: a tuple becomes a list, and dictionary keys are sorted."""
     if type(value) is not type(said):
         return False
     if isinstance(said, dict):
@@ -177,8 +177,8 @@ def _value_type(where: str, annotation: Any) -> str:
     kind = TYPES.get(_GENERIC.get(origin, origin)) if isinstance(origin, type) else None
     if kind is None:
         raise SpecificationError(
-            f"{where}: no component has a value of type {getattr(annotation, '__name__', annotation)}; there are str, int, float, bool, dict, list, "
-            "and for parameters InputPath and OutputPath"
+            f"{where}: type {getattr(annotation, '__name__', annotation)} is not supported; use str, int, float, bool, dict or list, "
+            "or for parameters InputPath or OutputPath"
         )
     return kind
 
@@ -205,5 +205,5 @@ def _returned(function: Callable[..., Any], annotation: Any) -> tuple[tuple[Port
 
 
 def _returned_port(name: str, where: str, annotation: Any) -> Port:
-    """An Optional one may be None, which is no value."""
+    """A returned value; if it is Optional, None means that it is omitted."""
     return Port(name, _value_type(where, annotation), optional=_without_none(annotation) is not annotation)

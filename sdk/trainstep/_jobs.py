@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looking on at the jobs of a cluster: the program's list, attach, logs and stop."""
+"""Commands for existing jobs of a cluster: list, attach, logs and stop."""
 from __future__ import annotations
 
 import dataclasses
@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z0-9]([-._A-Za-z0-9]{0,251}[A-Za-z0-9])?")  # a run's
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """A row of `trainstep list`. since: when the job was created, in UTC as RFC 3339 writes it. run_id: "" where somebody has taken it away."""
+    """A row of `trainstep list`. since: creation time, RFC 3339 in UTC. run_id: "" if its label was removed."""
 
     run_id: str
     kind: str
@@ -33,14 +33,14 @@ def _place(namespace: Optional[str], context: Optional[str]) -> list[str]:
 
 
 def list_jobs(*, namespace: Optional[str] = None, context: Optional[str] = None) -> list[Job]:
-    """The jobs that steps have made in a namespace."""
+    """Lists the jobs created by steps in a namespace."""
     return jobs_of(call("list", *_place(namespace, context)))
 
 
 def jobs_of(table: str) -> list[Job]:
-    """Its rows. No id, name, state or time has a blank in it; where a row does not have the header's columns, nobody can say which is which.
+    """Parses the table of `trainstep list`. Fields contain no blanks; a row with a different number of columns is an error.
 
-    InfrastructureError: the table is not the program's of this version.
+    InfrastructureError: the table is not from this version of the program.
     """
     rows = [row.split() for row in table.split("\n") if row]
     for row in rows:
@@ -50,14 +50,14 @@ def jobs_of(table: str) -> list[Job]:
 
 
 def _name(what: str, value: str) -> str:
-    """What goes to the program must not be a flag, nor nothing at all: `stop("")` names no job. InputError: it is no name."""
+    """Checks a name passed to the program, which must not be empty or look like a flag. InputError: it is not a valid name."""
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise InputError(f"{what}: expected a name, got {value!r}", 2)
     return value
 
 
 def logs(run_id: str, replica: Optional[str] = None, *, namespace: Optional[str] = None, context: Optional[str] = None) -> str:
-    """The log of a run's replica ("worker-1"; default: the primary), to its end."""
+    """Returns the log of a replica ("worker-1"; default: the primary), following it to its end."""
     return call("logs", *_place(namespace, context), _name("run_id", run_id), *([_name("replica", replica)] if replica else []))
 
 
@@ -69,9 +69,10 @@ def stop(run_id: str, *, namespace: Optional[str] = None, context: Optional[str]
 def attach(
     run_id: str, *, namespace: Optional[str] = None, context: Optional[str] = None, folder: Optional[Path] = None, bar: bool = True
 ) -> Result:
-    """Follows a run that was started earlier, here or elsewhere, to its end; the result has its metrics and report. The model is its step's to fetch.
+    """Follows a run that was started earlier, here or elsewhere, to its end; the result has its metrics and report,
+    but not its model, which the step itself downloads.
 
-    KeyboardInterrupt only looks away. TrainstepError: the run did not succeed, or is not there.
+    KeyboardInterrupt only detaches. TrainstepError: the run did not succeed, or does not exist.
     """
     _name("run_id", run_id)
     place = path("folder", folder or new_path(f"attach-{run_id}", secrets.token_hex(4)))

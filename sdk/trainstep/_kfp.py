@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What only a KFP SDK can write: specifications of its own components, and of functions that use its artifacts."""
+"""Specifications that require a KFP SDK: those of its components, and of functions that use its artifacts."""
 from __future__ import annotations
 
 import pathlib
@@ -14,14 +14,14 @@ Function = Callable[..., Any]
 
 
 def sdk_version() -> int:
-    """1 or 2. ImportError: there is no KFP SDK."""
+    """The major version of the installed KFP SDK, 1 or 2. ImportError: it is not installed."""
     import kfp
 
     return int(str(kfp.__version__).partition(".")[0])
 
 
 def specification(func: Function, base_image: str, packages: list[str], helpers: list[Function]) -> str:
-    """Of a function that has annotations of the installed SDK."""
+    """Returns the specification of a function with annotations of the installed SDK."""
     _check_indentation([func, *helpers])
     if sdk_version() >= 2:
         from kfp import dsl
@@ -52,7 +52,7 @@ def _check_indentation(functions: list[Function]) -> None:
 
 
 def _check_defaults(interface: Any) -> None:
-    """Numbers are doubles in what the SDK 2 writes."""
+    """Checks that defaults can be represented by SDK 2, which stores all numbers as doubles."""
     for name, declared in (interface.inputs or {}).items():
         default = getattr(declared, "default", None)
         try:
@@ -62,7 +62,7 @@ def _check_defaults(interface: Any) -> None:
 
 
 def component_text(component: Any) -> str:
-    """Of a component: what @dsl.component (SDK 2), create_component_from_func (SDK 1.8) and load_component_from_… of either return."""
+    """Returns the specification of a component, as returned by @dsl.component (SDK 2), create_component_from_func (SDK 1.8) or load_component_from_…."""
     if hasattr(component.component_spec, "to_dict"):
         import json
 
@@ -74,6 +74,6 @@ def component_text(component: Any) -> str:
         path = pathlib.Path(folder, "component.yaml")
         try:
             compiler.Compiler().compile(component, str(path))
-        except Exception as problem:  # protobuf's own are among them: infinity as a default
+        except Exception as problem:  # including protobuf's, for example for an infinite default
             raise SpecificationError(f"the KFP SDK does not compile it: {problem}") from problem
         return path.read_text(encoding="utf-8")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a function's program ends with. Its text goes into the specification, behind the function: it may use nothing but Python, 3.7 or later."""
+"""The end of a function's program. Its source is copied into the specification, after the function:
+it may use only the standard library of Python 3.7 or later."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,13 +10,13 @@ from typing import Any
 def _trainstep_main(
     function: Callable[..., Any], types: dict[str, str], outputs: list[str], returned: list[tuple[str, str, bool]], single: bool
 ) -> None:
-    """Calls the function with what the command line says, and writes what it returns.
+    """Calls the function with the arguments of the command line and writes its returned values.
 
     The command line: `name text` for each input and output that is given, then `----output-paths` and one path for each returned value.
-    types: input → its type; outputs: names of paths to write; returned: (name, type, whether it may be
-    None, which is no value: nothing is written) of each returned value; single: it is one value, not a tuple.
-    Type Undeclared: what no short JSON can say is no reason to fail, but is said. What has another type than the declared one is that
-    type's value, if it can be one without a loss: the training is lost where it fails.
+    types: input → its type; outputs: names of paths to write; returned: for each returned value (name, type, optional: None
+    is allowed, and then nothing is written); single: one value is returned, not a tuple.
+    Type Undeclared: a value that is not short JSON is reported and written as null. Other values are converted to the declared
+    type if that loses nothing; failing would lose the training.
     """
     import json
     import numbers
@@ -35,7 +36,7 @@ def _trainstep_main(
             text = json.dumps(plain(value, 1000))
             if len(text) <= 1000:
                 return text
-        except Exception:  # whatever an object of anybody's raises
+        except Exception:  # conversion methods of arbitrary objects may raise anything
             pass
         print(
             "the value returned by %s, a %s, is not in the results: it is not JSON of at most 1000 characters; declare its type, as in `-> float`"
@@ -44,7 +45,7 @@ def _trainstep_main(
         return "null"
 
     def plain(value: Any, most: float = float("inf"), where: str = "it") -> Any:
-        """Of what JSON has: numpy's, PyTorch's and TensorFlow's numbers and arrays are nothing to json. `most`: members that one may have."""
+        """Converts the value to JSON types, including numbers and arrays of NumPy, PyTorch and TensorFlow. `most`: maximum number of members."""
         if value is None or isinstance(value, (str, bool, int, float)):
             return value
         if isinstance(value, numbers.Real):

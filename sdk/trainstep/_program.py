@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the program is, and calls of it that end at once."""
+"""Locates the program, and runs its short commands."""
 from __future__ import annotations
 
 import functools
@@ -42,7 +42,7 @@ def _candidates() -> Iterator[pathlib.Path]:
 
 
 def _listed() -> Iterator[pathlib.Path]:
-    """What pip wrote down when it installed the package: right for `--user` and `--prefix`, too."""
+    """The program's path as recorded by pip, also for `--user` and `--prefix`."""
     import importlib.metadata
 
     try:
@@ -58,23 +58,23 @@ def version() -> str:
 
 
 def call(command: str, *words: str) -> str:
-    """What the program prints. TrainstepError with its own message if it fails."""
+    """Runs the program and returns its output. TrainstepError: it failed; the message is its own."""
     ended = ExitCode()
     words = (command, ended.flag, *words) if not command.startswith("-") else (command, *words)
     done = subprocess.run(
         [str(program()), *words], stdin=subprocess.DEVNULL, capture_output=True, check=False, pass_fds=[ended.descriptor]
     )
-    # Not read as text: Python would make newlines of the carriage returns in a log.
+    # Not in text mode, which would convert carriage returns in a log to newlines.
     output, problems = (stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr))
     if code := ended.of(done.returncode) if ended.flag in words else done.returncode:
         raise error(code, plain(problems or output))
-    if problems:  # what it could not see, or what stays
+    if problems:  # warnings: missing permissions, leftovers
         print(plain(problems), file=sys.stderr)
     return output
 
 
 def flags(values: Sequence[tuple[str, str]]) -> list[str]:
-    """("base_image", "x") → --base-image=x. An empty text is "not given". InputError: it cannot stand on a command line."""
+    """("base_image", "x") → --base-image=x. An empty string counts as not given. InputError: not valid on a command line."""
     return [f"--{name.replace('_', '-')}={_word(name, value)}" for name, value in values if value]
 
 
@@ -84,9 +84,9 @@ def _word(name: str, value: str) -> str:
             return value
     except (TypeError, UnicodeEncodeError):
         pass
-    raise InputError(f"{name}: expected a string without NUL and halves of characters; got {value!a}", 2)
+    raise InputError(f"{name}: expected a string without NUL and unpaired surrogates; got {value!a}", 2)
 
 
 def plain(text: str) -> str:
-    """A message without the program's name in front, which a traceback says already."""
+    """Removes the program's name from the start of a message; the traceback already shows it."""
     return text.strip().removeprefix("trainstep: ")

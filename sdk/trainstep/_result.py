@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a step hands back."""
+"""The result of a step."""
 from __future__ import annotations
 
 import dataclasses
@@ -19,11 +19,11 @@ _RUN = " · run "  # before the run's id at the report's head
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """A finished step's outputs. In a notebook it shows itself as the report.
+    """A finished step's outputs. A notebook displays it as the report.
 
-    run_id names it for `trainstep list`, `attach` and `stop`; folder is where everything lies; model_dir is the model, file or folder (None: the program
-    made none); metrics, name → number; results, everything that the program returned, by name – a number may be NaN or infinite, at any depth, and an
-    Optional value None –; report, one HTML page (None: none was written).
+    run_id identifies it for `trainstep list`, `attach` and `stop`; folder contains all its files; model_dir is the model, a file or folder (None: the program
+    wrote none); metrics: name → number; results: the values returned by the program, by name (numbers may be NaN or infinite at any depth, and an
+    Optional value may be None); report: an HTML page (None: none was written).
     """
 
     run_id: str
@@ -36,7 +36,7 @@ class Result:
     report: Optional[pathlib.Path]
 
     def _repr_html_(self) -> str:
-        """The report in a frame of its own: its styles and the notebook's leave each other alone."""
+        """Returns the report in an iframe, which isolates its styles from the notebook's."""
         if self.report is None:
             return f"<pre>{html.escape(repr(self))}</pre>"
         try:
@@ -50,15 +50,15 @@ class Result:
 
 
 def read_result(run_id: str, folder: pathlib.Path, exit_code: int, model: pathlib.Path, specification: str = "") -> Result:
-    """From the files that the program was told to write (FILES); one that is not there is an output that there is not. `specification`: what it ran;
-    one of a function says which values are no texts."""
+    """Reads the result from the program's output files (FILES); a missing file is a missing output. `specification`: the one that was run;
+    for a function it has the types of the returned values."""
     name, report, results = folder / FILES["job_name_file"], folder / FILES["report"], _object(folder / FILES["results"])
     return Result(
         run_id=run_id,
         folder=folder,
         exit_code=exit_code,
         job_name=name.read_text(encoding="utf-8").strip() if name.exists() else "",
-        model_dir=model if str(model) in results.values() else None,  # what an earlier run left there is none
+        model_dir=model if str(model) in results.values() else None,  # a model left by an earlier run is not this run's
         metrics={name: value for name, value in _programs_object(folder / FILES["metrics"]).items() if isinstance(value, (int, float))},
         results=_typed(results, _types(specification)),
         report=report if report.exists() else None,
@@ -66,7 +66,7 @@ def read_result(run_id: str, folder: pathlib.Path, exit_code: int, model: pathli
 
 
 def _types(specification: str) -> dict[str, str]:
-    """Output → its type. Only components in JSON are read, which is what functions become."""
+    """Returns output → type. Only JSON components are read, as generated for functions."""
     try:
         component = json.loads(specification)
         return {str(port["name"]): str(port.get("type", "")) for port in component["outputs"]}
@@ -75,7 +75,7 @@ def _types(specification: str) -> dict[str, str]:
 
 
 def _typed(results: dict[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
-    """Where nobody has declared a type, a text stands for it."""
+    """Decodes values without a declared type, which are returned as JSON text."""
     typed: dict[str, Any] = {}
     for name, value in results.items():
         kind = types.get(name)
@@ -88,7 +88,7 @@ def _typed(results: dict[str, Any], types: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _programs_object(path: pathlib.Path) -> dict[str, Any]:
-    """Where the program has an output of this name, it is its own, and may be anything."""
+    """Reads a file that the program itself may have written, with any contents: {} unless it is a JSON object."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

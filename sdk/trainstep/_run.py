@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A step as a process of its own: started here, followed to its end, stopped."""
+"""Starts a step as a child process, follows it to its end, or stops it."""
 from __future__ import annotations
 
 import contextlib
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
     from .inputs import Inputs
 
-_LOOK_EVERY = 0.05  # seconds between two looks at the log; the end is seen at once
-_VERDICT = re.compile(r"\S+(?: \([^)]*\))? after [^:]*: (failed|cancelled|interrupted)\b")  # at the beginning: a path may hold the same words
-_LINE = re.compile(r"\[([^\]]+)\] (?: *(?:\d+:)?\d+:\d\d  )?(.*)$")  # of the log as text; only the program's own have a clock
+_POLL_INTERVAL = 0.05  # seconds between two reads of the log; the end is noticed at once
+_VERDICT = re.compile(r"\S+(?: \([^)]*\))? after [^:]*: (failed|cancelled|interrupted)\b")  # anchored: a path may contain the same words
+_LINE = re.compile(r"\[([^\]]+)\] (?: *(?:\d+:)?\d+:\d\d  )?(.*)$")  # of a text log; only the program's own lines have a time
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 class _Process(subprocess.Popen[bytes]):
-    """One that may outlive whoever has started it, without a warning."""
+    """A child process that may outlive this interpreter without a ResourceWarning."""
 
     def __del__(self) -> None:
         super().__del__(_warn=lambda *_, **__: None)  # type: ignore[call-arg]
 
 
 class Run:
-    """A running step, or one that has ended. folder: its log, its outputs and, of a local run, its processes' folders."""
+    """A running or finished step. folder: contains its log, its outputs and, for a local run, the folders of its processes."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], ended: ExitCode, run_id: str, folder: pathlib.Path, model: pathlib.Path, specification: str = ""
@@ -56,7 +56,7 @@ class Run:
         self._ended = ended
         self._model = model
         self._specification = specification
-        # The program has it from us that SIGINT is ignored, as in a script's background; SIGTERM it hears in any case.
+        # An ignored SIGINT, as in a background script, is inherited by the program, which always handles SIGTERM.
         self._cancel = signal.SIGTERM if signal.getsignal(signal.SIGINT) is signal.SIG_IGN else signal.SIGINT
         self._stopped = False  # by us
         self._read = 0  # bytes of the log that have been shown
@@ -73,12 +73,12 @@ class Run:
         return self._process.poll() is not None
 
     def _check_owner(self) -> None:
-        """After a fork the step is still the parent's: to the child its end looks like one that nobody knows of."""
+        """Raises RuntimeError in a forked child: the step belongs to the parent process, which alone can wait for it."""
         if os.getpid() != self._owner:
             raise RuntimeError(f"this run was started by process {self._owner}, and can be waited for, followed or stopped only there")
 
     def follow(self, *, bar: bool = True) -> Result:
-        """Shows the log from where it was left, to the end; the result. KeyboardInterrupt only looks away: the step runs on.
+        """Shows the rest of the log to its end, and returns the result. KeyboardInterrupt only detaches: the step keeps running.
 
         TrainstepError: the step did not succeed.
         """
@@ -97,10 +97,10 @@ class Run:
         return self.result()
 
     def result(self) -> Result:
-        """Waits for the end, silently. TrainstepError: the step did not succeed; its message is the program's."""
+        """Waits for the end without output, and returns the result. TrainstepError: the step did not succeed; the message is the program's."""
         self._check_owner()
         code = self._ended.of(self._process.wait()) or 0
-        if self._stopped and code == -self._cancel:  # before it heard of signals, and had begun anything
+        if self._stopped and code == -self._cancel:  # before it handled signals, or had started anything
             code = 128 + self._cancel
         result = read_result(self.run_id, self.folder, code, self._model, self._specification)
         if code:
@@ -109,14 +109,14 @@ class Run:
         return result
 
     def stop(self) -> None:
-        """Ends the training and waits until nothing of it is left: no process here, no job in the cluster."""
+        """Stops the training and waits until it is gone: no process here, no job in the cluster."""
         if self.done:
             return
         self._stopped = True
         self._process.send_signal(self._cancel)
         try:
             self._process.wait()
-        except KeyboardInterrupt:  # a second one ends the grace that the replicas have
+        except KeyboardInterrupt:  # a second signal ends the grace period of the replicas
             self._process.send_signal(self._cancel)
             self._process.wait()
             raise
@@ -126,7 +126,7 @@ class Run:
         return "".join(f"[{source}] {message}\n" if source else f"{message}\n" for source, message in map(_parsed, lines(self._log())))
 
     def _log(self, start: int = 0) -> bytes:
-        """From a byte on. b"": there is no more, or somebody has taken it away, which is no reason to end a training."""
+        """Returns the log from a byte offset on; b"" at its end, or if it was removed, which must not end the training."""
         try:
             with (self.folder / "log.jsonl").open("rb") as file:
                 file.seek(start)
@@ -135,7 +135,7 @@ class Run:
             return b""
 
     def show(self, display: Display) -> None:
-        """What has come since the last time."""
+        """Shows the lines and progress since the last call."""
         new = self._log(self._read)
         whole = new[: new.rfind(b"\n") + 1] if self._process.returncode is None else new
         self._read += len(whole)
@@ -161,7 +161,7 @@ def run(
     bar: bool = True,
     **inputs: Unpack[Inputs],
 ) -> Result:
-    """Trains on this machine, as a gang of processes with the environment that a cluster would give them, and shows their lines as they come.
+    """Trains on this machine, as a gang of processes with the same environment as in a cluster, and shows their output.
 
     train_specification: a function (see `train_specification`), a component of a KFP SDK, a specification's text, a file of it, or
     {"image": …, "command": […]}. train_parameters: formal name → value, or the name of a path of the step. distribution_specification:
@@ -170,7 +170,7 @@ def run(
     python: the interpreter for programs that call python3; default: this one. folder: where log, outputs and the processes' folders go; default: a new
     one below trainstep-runs. model_dir: where the model goes; default: FOLDER/model. bar: with tqdm, a bar of the epochs.
 
-    TrainstepError: the step did not succeed. KeyboardInterrupt ends the training, and nothing of it is left.
+    TrainstepError: the step did not succeed. KeyboardInterrupt stops the training, and no process is left.
     """
     refuse_lost_none(train_specification, train_parameters)
     specification = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
@@ -194,11 +194,11 @@ def submit(
     additional_funcs: Sequence[Function] = (),
     **inputs: Unpack[Inputs],
 ) -> Run:
-    """Starts the training on a cluster and comes back at once; `.follow()` shows it and gives its result, `.stop()` ends it.
+    """Starts the training on a cluster and returns at once; `.follow()` shows it and returns its result, `.stop()` stops it.
 
     The cluster is the pod's own, or that of the kubeconfig; context and namespace choose. The step is a process of this machine that watches the job,
-    fetches its outputs and cleans up; it outlives this interpreter. Should the machine go, the job runs on: `attach(run_id)` follows it.
-    run_id: the same one takes a run up again (docs/cluster.md); default: a new one. All else as for `run`.
+    fetches its outputs and cleans up; it outlives this interpreter. If the machine goes down, the job keeps running: `attach(run_id)` follows it.
+    run_id: an existing one adopts that run (docs/cluster.md); default: a new one. Other arguments as for `run`.
     """
     refuse_lost_none(train_specification, train_parameters)
     specification = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
@@ -210,15 +210,15 @@ def submit(
         claimed.leave()
         try:
             signals.let_go()
-        except BaseException:  # nobody will know of it
+        except BaseException:  # the caller will not get the Run
             started.stop()
             raise
         return started
 
 
 def followed(start: Callable[[], tuple[Run, Folder]], bar: bool) -> Result:
-    """Starts it and follows it to the end; whatever ends the following also ends what is followed, and shows what it said then. The folder is given
-    back when all is read."""
+    """Starts a run and follows it to the end. An exception in between stops the run and shows its last lines. The folder is released
+    when everything is read."""
     with HeldSignals() as signals:
         started, folder = start()
         try:
@@ -267,8 +267,8 @@ def _start(
 
 
 def _unnamed(value: str) -> IO[bytes]:
-    """A file that has no name, and goes with whoever has it open: what an input says – it may be a secret, or longer than a word of a command line can
-    be – is in no process's command line and environment, nothing is left of it whatever ends this interpreter, and no text in it is taken for a file."""
+    """An unnamed temporary file with the value, which is removed when it is closed. So the value, which may be a secret or longer than an argument may
+    be, appears in no command line or environment, is not left behind by a killed interpreter, and is never read as a file name."""
     try:
         file = apart(tempfile.TemporaryFile())
     except OSError as problem:
@@ -277,7 +277,7 @@ def _unnamed(value: str) -> IO[bytes]:
         file.write(value.encode())
         file.flush()
     except BaseException:
-        with contextlib.suppress(OSError):  # what it holds is written again
+        with contextlib.suppress(OSError):  # close() flushes the buffer again
             file.close()
         raise
     return file
@@ -286,8 +286,8 @@ def _unnamed(value: str) -> IO[bytes]:
 def spawn(
     words: list[str], place: pathlib.Path, dies_with_us: bool, files: Sequence[int] = ()
 ) -> tuple[subprocess.Popen[bytes], ExitCode, Folder]:
-    """`place` becomes its folder, and it alone writes there. `files`: descriptors that it gets. In a session of its own: a notebook's interrupt goes
-    to the kernel's whole group, and it is for us to pass it on. InputError: another run is at work in the folder."""
+    """Starts the program with `place` as its locked folder. `files`: descriptors to inherit. It gets its own session: a notebook's interrupt is sent
+    to the kernel's whole process group, and is forwarded by us. InputError: another run is using the folder."""
     ending = _ending_with(os.getpid()) if dies_with_us else None
     ended = ExitCode()
     folder = Folder(place)
@@ -309,7 +309,7 @@ def spawn(
 
 
 def _ending_with(parent: int) -> Any:
-    """What the child does before it becomes the program: it asks for SIGTERM when this interpreter dies, whatever of."""
+    """Returns a preexec_fn that requests SIGTERM for the child when this interpreter dies (PR_SET_PDEATHSIG)."""
     import ctypes
 
     prctl = ctypes.CDLL(None).prctl
@@ -323,12 +323,12 @@ def _ending_with(parent: int) -> Any:
 
 
 def lines(log: bytes) -> list[str]:
-    """A log's lines as the program ends them, with a newline: what else Python, or Unicode, takes for the end of a line stands inside of one."""
+    """Splits a log at newlines only, as the program writes it: str.splitlines() would also split at other characters."""
     return log.decode("utf-8", "replace").removesuffix("\n").split("\n") if log else []
 
 
 def _parsed(line: str) -> tuple[str, str]:
-    """(source, message) of a line in either of the log's formats; a line that is none of the log, such as a usage error, has no source."""
+    """(source, message) of a line in either of the log's formats; "" as source for other lines, such as a usage error."""
     try:
         found = json.loads(line)
         return str(found["source"]), str(found["message"])

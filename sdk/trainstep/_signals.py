@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals that come between the start of a process and the moment from which somebody ends it."""
+"""Holds signals between the start of a process and the point from which an exception would stop it."""
 from __future__ import annotations
 
 import signal
@@ -9,9 +9,9 @@ from typing import Any, Optional
 
 
 class HeldSignals:
-    """As a context: what this interpreter does about signals – KeyboardInterrupt, to begin with – is done when let_go() is called, or behind it.
+    """Context manager: signal handlers, such as the one that raises KeyboardInterrupt, run only when release() is called or the context is left.
 
-    Only its main thread does something about signals; in all others there is nothing to hold.
+    Python runs signal handlers only in the main thread; in other threads this does nothing.
     """
 
     def __init__(self) -> None:
@@ -36,10 +36,10 @@ class HeldSignals:
         self.let_go()
 
     def let_go(self) -> None:
-        """The handlers are as they were, and do what they had to do meanwhile; what they raise is raised here."""
+        """Restores the handlers and runs them for the signals received meanwhile; their exceptions propagate."""
         for number, handler in list(self._handlers.items()):
             signal.signal(number, handler)
-            del self._handlers[number]  # behind it: one that is there already may raise at any moment
+            del self._handlers[number]  # after restoring it: a restored handler may raise at any moment
         while self._came:
             handler, number, frame = self._came.pop(0)
             handler(number, frame)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source of a function that is to run elsewhere, by itself; and every reason why it could not, found here and not there."""
+"""Extracts the source of a function that runs elsewhere, and checks here that it is self-contained."""
 from __future__ import annotations
 
 import __future__
@@ -17,7 +17,7 @@ from typing import Any, Union
 from .errors import SpecificationError
 
 Function = Callable[..., Any]
-# Of Python itself, besides what its module builtins defines: constants, what the module site adds wherever a program is started, and what every module has.
+# Names that every program has besides builtins: constants, names added by the module site, and module attributes.
 _CONSTANTS = frozenset(
     "None True False Ellipsis NotImplemented __debug__ exit quit copyright credits license help __name__ __doc__ __package__ __spec__ __loader__".split()
 )
@@ -25,11 +25,11 @@ _Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
 
 def source_of(function: Function, known: frozenset[str] = frozenset(), texts: bool = False) -> str:
-    """The definition of a function as it stands there; inside an `if True:` where it was indented. `known`: names that will be there, too: its helpers.
+    """Returns the source of a function, wrapped in `if True:` if it is indented. `known`: names of its helpers, which will be available, too.
 
-    Its own annotations, which may name what is only here, are never computed: they become texts. Those inside it are what they are here.
-    texts: it will run behind `from __future__ import annotations`.
-    SpecificationError: it is no plain function, its source cannot be had, or it needs something that is only here.
+    Its own annotations, which may refer to names that exist only here, become strings and are not evaluated. Those inside it are unchanged.
+    texts: it will run with `from __future__ import annotations`.
+    SpecificationError: it is not a plain function, its source is not available, or it needs something that exists only here.
     """
     _check_sort(function)
     name = function.__name__
@@ -56,30 +56,30 @@ def source_of(function: Function, known: frozenset[str] = frozenset(), texts: bo
 
 
 def annotations_are_texts(function: Any) -> bool:
-    """Whether it was defined behind `from __future__ import annotations`. No other such import makes a difference in Python 3."""
+    """Whether it was defined with `from __future__ import annotations`, the only such import that matters in Python 3."""
     return bool(getattr(getattr(function, "__code__", None), "co_flags", 0) & __future__.annotations.compiler_flag)
 
 
 def text_of_main(function: Function) -> str:
-    """The source of a function of this package, which may run behind `from __future__ import annotations`, or not."""
+    """The source of a function of this package, which may run with or without `from __future__ import annotations`."""
     text = inspect.getsource(function)
     return _quoted(text, _annotations(_definition(function.__name__, text)))
 
 
 def _annotations(*parts: ast.AST) -> list[ast.expr]:
-    """All that stand anywhere in them."""
+    """All annotations in the given nodes."""
     nodes = (node for part in parts for node in ast.walk(part))
     return [found for node in nodes for found in (getattr(node, "annotation", None), getattr(node, "returns", None)) if isinstance(found, ast.expr)]
 
 
 def _own_annotations(definition: _Definition, outside: dict[str, Any]) -> list[ast.expr]:
-    """Of its parameters and of what it returns, but for those that can be computed anywhere: a text, None, a type of Python's own."""
+    """The annotations of its parameters and return value, except those that can be evaluated anywhere: strings, None, builtin types."""
     found = [*_annotations(definition.args), *([definition.returns] if definition.returns else [])]
     return [of for of in found if not isinstance(of, ast.Constant) and not (isinstance(of, ast.Name) and _is_builtin(of.id, outside))]
 
 
 def _quoted(text: str, annotations: list[ast.expr]) -> str:
-    """What `from __future__ import annotations` does with them."""
+    """Replaces the annotations with strings, as `from __future__ import annotations` does."""
     lines = [line.encode() for line in text.split("\n")]  # as Python counts columns
     for of in sorted(annotations, key=lambda of: (of.lineno, of.col_offset), reverse=True):
         first, last = of.lineno - 1, (of.end_lineno or of.lineno) - 1
@@ -88,12 +88,12 @@ def _quoted(text: str, annotations: list[ast.expr]) -> str:
 
 
 def _at_top_level(text: str) -> str:
-    """Not by taking the indentation away: the lines of a text inside would change with the program's."""
+    """Wraps indented source in `if True:`. Removing the indentation would change the lines of multi-line strings."""
     return f"if True:\n{text}" if text[:1] in " \t" else text
 
 
 def _check_sort(function: Any) -> None:
-    """Only what is written as `def name(…):` and stands by itself."""
+    """Accepts only plain functions defined with `def name(…):`."""
     if inspect.ismethod(function):
         raise SpecificationError(f"{function.__qualname__} is a method: its object would not be available; write a function")
     if not isinstance(function, types.FunctionType):
@@ -114,7 +114,7 @@ def _check_sort(function: Any) -> None:
 
 
 def _check_magic(name: str, text: str) -> None:
-    """Notebook commands, as they stand there or as IPython has rewritten them."""
+    """Rejects notebook commands, as written or as rewritten by IPython."""
     lines = text.split("\n")
     try:
         found = [node.lineno for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name) and node.id == "get_ipython"]
@@ -126,18 +126,18 @@ def _check_magic(name: str, text: str) -> None:
 
 
 def _check_current(function: Function) -> None:
-    """What stands in its file is what was defined: a source is read anew when it is asked for, and a function that was imported stays."""
+    """Checks that the file still has the source of the function: inspect reads the file again, while an imported function does not change."""
     code, futures = function.__code__, sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
     changed = f"{function.__name__}: {code.co_filename} has changed since it was defined there; import its module again, or restart the kernel"
-    try:  # as a whole: what is imported above changes how calls are compiled
+    try:  # the whole file: imports above may change how the function is compiled
         module = compile("".join(inspect.findsource(function)[0]), code.co_filename, "exec", code.co_flags & futures, dont_inherit=True)
     except OSError as problem:
         if "out of bounds" in str(problem):
             raise SpecificationError(changed) from None
         raise
-    except (SyntaxError, ValueError):  # a cell with a notebook's commands, and cells do not change
+    except (SyntaxError, ValueError):  # a cell with notebook commands; cells do not change
         return
-    rewritten = any(name.startswith("@py") for inner in _with_inner(code) for name in inner.co_varnames)  # by pytest: its assertions
+    rewritten = any(name.startswith("@py") for inner in _with_inner(code) for name in inner.co_varnames)  # pytest rewrites assertions
     here = [inner for inner in _with_inner(module) if (inner.co_name, inner.co_firstlineno) == (code.co_name, code.co_firstlineno)]
     if not rewritten and not any(_is_same(found, code) for found in here):
         raise SpecificationError(changed)
@@ -151,12 +151,12 @@ def _with_inner(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether two pieces of code, or constants of them, are."""
+    """Whether two code objects, or their constants, are equal."""
     if isinstance(one, types.CodeType) and isinstance(other, types.CodeType):
         return (one.co_code, one.co_names, one.co_varnames, len(one.co_consts)) == (
             other.co_code, other.co_names, other.co_varnames, len(other.co_consts)
         ) and all(map(_is_same, one.co_consts, other.co_consts))  # fmt: skip
-    if isinstance(one, frozenset) and isinstance(other, frozenset):  # the order depends on how it was made
+    if isinstance(one, frozenset) and isinstance(other, frozenset):  # its order depends on insertion
         return sorted(map(repr, one)) == sorted(map(repr, other))
     return type(one) is type(other) and repr(one) == repr(other)
 
@@ -174,7 +174,7 @@ def _definition(name: str, text: str) -> _Definition:
 
 
 def _check_defaults(definition: _Definition, outside: dict[str, Any]) -> None:
-    """They are computed when the program starts, from nothing but Python itself. Annotations are never computed."""
+    """Checks that defaults use only builtins: they are evaluated when the program starts. Annotations are never evaluated."""
     defaults = [default for default in (*definition.args.defaults, *definition.args.kw_defaults) if default is not None]
     for default in defaults:
         for node in ast.walk(default):
@@ -183,7 +183,7 @@ def _check_defaults(definition: _Definition, outside: dict[str, Any]) -> None:
 
 
 def returns_value(function: Function) -> bool:
-    """Whether it says `return` with anything but None; what functions inside it return is their own."""
+    """Whether it has a `return` with a value other than None, not counting nested functions."""
     parts: list[ast.AST] = [*_definition(function.__name__, _at_top_level(inspect.getsource(function))).body]
     while parts:
         part = parts.pop()
@@ -196,8 +196,8 @@ def returns_value(function: Function) -> bool:
 
 
 def _is_builtin(name: str, outside: dict[str, Any]) -> bool:
-    """Whether every Python has it, and `outside`, the names of the function's module, means no other thing by it. A notebook's and a shell's own
-    (display, get_ipython, _) stand among the builtins of this one, too."""
+    """Whether it is a builtin that `outside`, the names of the function's module, does not redefine. Names that a notebook or shell adds
+    (display, get_ipython, _) are in this interpreter's builtins, too, and do not count."""
     if name in _CONSTANTS:
         return True
     found = getattr(builtins, name, None)
@@ -205,7 +205,7 @@ def _is_builtin(name: str, outside: dict[str, Any]) -> bool:
 
 
 def _own_globals(code: types.CodeType) -> set[str]:
-    """Names that the function, or one inside it, declares `global` and gives a value before it reads them: whoever reads them later has it."""
+    """Names that the function, or a nested one, declares `global` and assigns before reading: they are defined for later reads."""
     import dis
 
     own = set()
@@ -219,28 +219,28 @@ def _own_globals(code: types.CodeType) -> set[str]:
 
 
 def _foreign_names(code: types.CodeType, outside: dict[str, Any]) -> Iterator[str]:
-    """Names that the function, and those inside it, look up outside and that Python itself does not have."""
+    """Global names used by the function and its nested functions that are not builtins."""
     import dis
 
     instructions = [(step.opname, step.argval) for step in dis.get_instructions(code)]
     stored = {name for how, name in instructions if how == "STORE_NAME"}
-    if "SETUP_ANNOTATIONS" in dict(instructions):  # a class with some, before Python 3.14
+    if "SETUP_ANNOTATIONS" in dict(instructions):  # a class with annotations, before Python 3.14
         stored.add("__annotations__")
     for how, name in instructions:
         if how in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS") and name not in stored and not _is_builtin(name, outside):
             yield name
     for constant in code.co_consts:
-        if isinstance(constant, types.CodeType) and constant.co_name != "__annotate__":  # computed by whoever asks for annotations
+        if isinstance(constant, types.CodeType) and constant.co_name != "__annotate__":  # evaluated only when annotations are read
             yield from (name for name in _foreign_names(constant, outside) if name not in stored)
 
 
 def names_in(code: types.CodeType) -> frozenset[str]:
-    """All names that it looks up anywhere, those of attributes, too."""
+    """All names used in the code, including attributes."""
     return frozenset(name for inner in _with_inner(code) for name in inner.co_names)
 
 
 def loses_indentation(function: Function) -> bool:
-    """Whether the function would be another one without its indentation, which the KFP SDKs take away: a text over several lines stands in it."""
+    """Whether removing its indentation, as the KFP SDKs do, would change the function: it contains a multi-line string."""
     text = inspect.getsource(function)
     try:
         kept, lost = (_definition(function.__name__, form) for form in (_at_top_level(text), textwrap.dedent(text)))

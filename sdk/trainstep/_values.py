@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What JSON can say exactly, of what somebody gives in Python; all else is refused by its place, such as train_parameters.rates[2]."""
+"""Converts Python values to JSON exactly; anything else is rejected with its location, such as train_parameters.rates[2]."""
 from __future__ import annotations
 
 import math
@@ -11,13 +11,14 @@ from .errors import InputError
 _DEEPEST = 100
 _LONGEST = 120
 _WHOLE = range(-(2**63), 2**64)  # of the program
-_EXACT = 2**53  # of a double
+_EXACT = 2**53  # integers up to this are exact as doubles
 
 
 def plain_value(where: str, value: Any, known_later: Callable[[Any], bool] = lambda value: False) -> Any:
-    """`value` of dict, list, str, int, float, bool and None alone. `known_later`: what stays as it is, as only a pipeline's run will know it.
+    """Returns `value` as dict, list, str, int, float, bool or None. `known_later`: recognises
+    values that are kept unchanged because they are known only at run time.
 
-    InputError: it has something else in it, which the program would get as another value or not at all.
+    InputError: it contains a value that the program would receive differently or not at all.
     """
     return _plain(where, value, known_later, 0)
 
@@ -42,19 +43,19 @@ def _plain(where: str, value: Any, known_later: Callable[[Any], bool], depth: in
 
 
 def refused(where: str, message: str) -> InputError:
-    place, equals, _ = where.partition("=")  # what follows, in a key, may be a secret: TOKEN=…
+    place, equals, _ = where.partition("=")  # the text after "=" in a key may be a secret: TOKEN=…
     return InputError(f"{where if len(where) <= _LONGEST and not equals else place[:_LONGEST] + '…'}: {message}", 2)
 
 
 def type_name(value: Any) -> str:
-    """As one finds it: "numpy.int64", "bytes"."""
+    """The qualified name of the type: "numpy.int64", "bytes"."""
     kind = type(value)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _key(where: str, key: Any) -> str:
     if not isinstance(key, str):
-        shown = f"{key!r}, " if isinstance(key, (int, float)) else ""  # what else it is may hold a secret
+        shown = f"{key!r}, " if isinstance(key, (int, float)) else ""  # other types may contain a secret
         raise refused(where, f"expected str keys, as in JSON; got {shown}{type_name(key)}")
     return _text(where, str.__str__(key))
 
@@ -74,9 +75,9 @@ def _whole_number(where: str, value: int) -> int:
 
 
 def for_struct(where: str, value: Any) -> None:
-    """KFP's backend of SDK 2 keeps the numbers of a dictionary as doubles, and writes them with as few digits as tell a double from its neighbours.
+    """Checks a value for KFP SDK 2, whose backend stores the numbers of a dictionary as doubles and writes their shortest round-trip form.
 
-    `value`: a plain one. InputError: one of its numbers would be another one at its arrival, or it has what such a dictionary cannot have.
+    `value`: as returned by plain_value(). InputError: a number would change, or a member is not supported.
     """
     if isinstance(value, dict):
         for key, member in value.items():
@@ -95,7 +96,7 @@ def for_struct(where: str, value: Any) -> None:
 
 
 def is_exact(value: Any) -> bool:
-    """Whether a number, or anything else, is the same behind a double and its shortest text."""
+    """Whether a number survives conversion to a double and its shortest text; True for other values."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return True
     if isinstance(value, int):
@@ -104,5 +105,5 @@ def is_exact(value: Any) -> bool:
         return False
     import decimal
 
-    # As the backend writes it from 1e21 on, a float stays one; before, it is a whole number, whose last digits may be others.
+    # From 1e21 on the backend writes a float with an exponent; below that as an integer whose last digits may differ.
     return abs(value) <= _EXACT or abs(value) >= 1e21 or decimal.Decimal(repr(value)) == decimal.Decimal(value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may go wrong, one class for each exit code of the program. The message is the program's own."""
+"""Exceptions, one class for each exit code of the program. The message is the program's own."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Optional
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 class TrainstepError(Exception):
     """The step did not succeed.
 
-    exit_code: the program's (README, "Exit codes"). result: what there is nevertheless, such as the report; None if nothing was started.
+    exit_code: the program's (README, "Exit codes"). result: the available outputs, such as the report; None if nothing was started.
     """
 
     def __init__(self, message: str, exit_code: int, result: Optional[Result] = None) -> None:
@@ -20,7 +20,7 @@ class TrainstepError(Exception):
         self.result = result
 
     def __reduce__(self) -> tuple[type[TrainstepError], tuple[str, int, Optional[Result]]]:
-        """As it was made: pools of processes hand exceptions on."""
+        """Supports pickling with all arguments, for process pools."""
         return type(self), (str(self), self.exit_code, self.result)
 
 
@@ -33,15 +33,15 @@ class TrainingError(TrainstepError):
 
 
 class InputError(TrainstepError):
-    """2: usage, input or configuration is wrong; nothing was trained."""
+    """2: invalid usage, input or configuration; nothing was trained."""
 
 
 class InfrastructureError(TrainstepError):
-    """3: infrastructure, a defect, or an end that cannot be known."""
+    """3: infrastructure failure, internal error, or unknown outcome."""
 
 
 class LimitError(TrainstepError):
-    """4: a limit that you set has passed."""
+    """4: a time limit was exceeded."""
 
 
 class CapacityError(TrainstepError):
@@ -49,7 +49,7 @@ class CapacityError(TrainstepError):
 
 
 class RunInterrupted(TrainstepError):
-    """75: this step was interrupted, its job runs on; `attach` follows it."""
+    """75: this step was interrupted, its job keeps running; `attach` follows it."""
 
 
 class StepCancelled(TrainstepError):
@@ -69,6 +69,6 @@ _CLASSES: dict[int, type[TrainstepError]] = {
 
 
 def error(exit_code: int, message: str, result: Optional[Result] = None) -> TrainstepError:
-    """The error of an exit code that is not 0; a program that a signal ended (a negative code) is infrastructure."""
+    """Returns the exception for a non-zero exit code; a negative one (killed by a signal) is an InfrastructureError."""
     message = message or f"trainstep ended with exit code {exit_code} without a message"
     return _CLASSES.get(exit_code, InfrastructureError)(message, exit_code, result)

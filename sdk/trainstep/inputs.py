@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inputs of a step that are no arguments of their own, by the names that they have everywhere (specs/interface.json, docs/reference.md)."""
+"""The inputs of a step that are passed as **inputs, under their common names (specs/interface.json, docs/reference.md)."""
 from __future__ import annotations
 
 import json
@@ -15,13 +15,13 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 class Inputs(TypedDict, total=False):
-    """All optional; quantities as Kubernetes writes them."""
+    """All are optional; quantities as in Kubernetes."""
 
     train_dataset_dir: Path  # folder or file with the training data
     validation_dataset_dir: Path
-    train_mount: str  # where data lie in the training pods
-    model_name: str  # part of the job's name: small letters, digits, dashes
-    base_image: str  # image of the training pods instead of the specification's own
+    train_mount: str  # where data is mounted in the training pods
+    model_name: str  # part of the job's name: lower-case letters, digits, dashes
+    base_image: str  # image of the training pods, overriding the specification's
     node_selector: Union[str, Mapping[str, str]]
     pvc_name: str  # claim that holds the data of the training pods
     pvc_size: str
@@ -34,7 +34,7 @@ class Inputs(TypedDict, total=False):
 
 
 def text(name: str, value: Any) -> str:
-    """A value as the program reads it. None and {} are "not given". InputError: the program would get another value, or none."""
+    """Returns a value as text for the program. None and {} count as not given. InputError: the program would receive a different value, or none."""
     plain = plain_value(name, os.fsdecode(value) if isinstance(value, os.PathLike) else value)
     if plain is None or plain == {}:
         return ""
@@ -42,7 +42,7 @@ def text(name: str, value: Any) -> str:
 
 
 def path(name: str, value: Path) -> pathlib.Path:
-    """Absolute. InputError: it is none."""
+    """Returns the absolute path. InputError: not a valid path."""
     try:
         return pathlib.Path(value).resolve()
     except (TypeError, ValueError) as problem:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The step inside a pipeline of Kubeflow Pipelines, with the SDK 2 or 1.8, whichever is installed: one call."""
+"""The step as a task of a Kubeflow Pipelines pipeline, with SDK 2 or 1.8, whichever is installed."""
 from __future__ import annotations
 
 import base64
@@ -14,8 +14,8 @@ from ._kfp import sdk_version
 from ._values import for_struct, is_exact, plain_value, refused
 from .specification import Function, Specification, refuse_lost_none, specification_text
 
-# What the way through a pipeline would change in a text (docs/pipelines.md); $(mktemp) is ours, and no variable is called so. KFP's database may take no
-# text with more than ASCII.
+# Text that a pipeline would change (docs/pipelines.md); $(mktemp) is ours, and not a variable reference. KFP's database may accept
+# only ASCII.
 _CHANGED = re.compile(r"\$\$|\{\{|\$\((?!mktemp\))\w+\)")
 _TEXTS = ("train_mount", "model_name", "base_image", "node_selector", "pvc_name", "pvc_size", "cpus", "memory")
 
@@ -40,7 +40,7 @@ def component(*, image: Optional[str] = None, task_config: bool = False) -> Any:
 
 
 def _pass_task_config(loaded: Any) -> None:
-    """A component.yaml has no words for it, and loading drops what IR says of it: it is set on what was loaded."""
+    """Adds task_config to the loaded component: component.yaml cannot express it, and loading IR drops it."""
     if sdk_version() < 2:
         raise ValueError("task_config: not supported by the SDK 1.8; pass resources etc. as inputs of the step")
     try:
@@ -70,11 +70,11 @@ def train_task(
 ) -> Any:
     """A task that trains, inside a function that the SDK decorates with @dsl.pipeline. Returns the SDK's task: `.outputs["model_dir"]`, …
 
-    Arguments are those of `trainstep.run`, and outputs of other tasks or parameters of the pipeline may stand for their values; image and task_config
+    Arguments are those of `trainstep.run`, and their values may be outputs of other tasks or pipeline parameters; image and task_config
     are those of `component`.
 
     caching: False, because Kubeflow Pipelines would skip a training whose inputs are as before even if its data have changed since, which it cannot see.
-    retries: 0. The step outlives errors of the cluster by itself; a retry follows the loss of its own pod, takes up the job that is still running – and
+    retries: 0. The step itself survives errors of the cluster; a retry helps if its own pod is lost: it adopts the job that is still running, but also
     repeats a training that failed.
     """
     refuse_lost_none(train_specification, train_parameters)
@@ -103,7 +103,7 @@ def _is_changed(text: str) -> bool:
 
 
 def _parameters(given: Mapping[str, Any]) -> Any:
-    """train_parameters: the program reads numbers from texts, too, and so gets those that a dictionary of SDK 2 would change."""
+    """Converts train_parameters: numbers that a dictionary of SDK 2 would change are passed as strings, from which the program reads them, too."""
     parameters = plain_value("train_parameters", given, _is_of_kfp)
     if sdk_version() < 2 or not isinstance(parameters, dict):
         return parameters
@@ -113,7 +113,7 @@ def _parameters(given: Mapping[str, Any]) -> Any:
 
 
 def _argument(name: str, value: Any) -> Any:
-    """As the component's types want it: the SDKs refuse 8 for a text and "2" for a number. What only the run will know stays as it is."""
+    """Converts the value to the component's type: the SDKs reject 8 for a string and "2" for a number. Placeholders are kept unchanged."""
     if _is_of_kfp(value):
         return value
     plain = plain_value(name, os.fsdecode(value) if isinstance(value, os.PathLike) else value, _is_of_kfp)
@@ -134,5 +134,5 @@ def _number(name: str, text: str) -> int:
 
 
 def _is_of_kfp(value: Any) -> bool:
-    """Outputs of other tasks, parameters of the pipeline, placeholders."""
+    """Whether it is a placeholder of the SDK: an output of another task, a pipeline parameter."""
     return any(kind.__module__.partition(".")[0] == "kfp" for kind in type(value).__mro__)

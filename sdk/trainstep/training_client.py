@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls in the shape of the Kubeflow Training Operator's Python SDK: one import changes, and jobs are followed, collected and cleaned up."""
+"""A client with the interface of the Kubeflow Training Operator's Python SDK: change the import, and jobs are followed, collected and cleaned up."""
 from __future__ import annotations
 
 import inspect
@@ -11,13 +11,13 @@ from ._jobs import Job
 from ._run import Run, submit
 from .specification import Function, function_text, refuse_lost_none
 
-# The images of samples/; any other that has the framework will do.
+# The images used in samples/; any image with the framework works.
 _IMAGES = {"PyTorch": "pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime", "TF": "tensorflow/tensorflow:2.18.0"}
 _KINDS = {"PyTorchJob": "PyTorch", "TFJob": "TF", "MPIJob": "MPI"}
 
 
 class TrainingClient:
-    """context: of the kubeconfig; default: the pod's own cluster, else the current context. namespace, job_kind: of all jobs that do not say their own."""
+    """context: of the kubeconfig; default: the pod's own cluster, else the current context. namespace, job_kind: defaults for all jobs."""
 
     def __init__(self, context: Optional[str] = None, namespace: Optional[str] = None, job_kind: str = "PyTorchJob") -> None:
         self.context = context
@@ -40,10 +40,10 @@ class TrainingClient:
         job_kind: Optional[str] = None,
         namespace: Optional[str] = None,
     ) -> Run:
-        """Trains `func` on num_workers replicas, and comes back at once: `.follow()` shows it and gives its result.
+        """Trains `func` on num_workers replicas, and returns at once: `.follow()` shows it and returns its result.
 
-        name: of the run: a running job of this name is taken up, not made twice. train_func and func are the same. parameters: by name; a function with
-        one parameter of another name gets all of them in it, as the Training Operator's SDK does it. resources_per_worker: cpu, memory, gpu, or
+        name: of the run; a running job of this name is adopted. train_func and func are aliases. parameters: by name; a function with
+        a single parameter of another name gets all of them as a dict, as in the Training Operator's SDK. resources_per_worker: cpu, memory, gpu, or
         a resource's own name, such as "nvidia.com/gpu".
         """
         function = train_func or func
@@ -83,7 +83,7 @@ class TrainingClient:
 
 
 def arguments(function: Function, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """What the function gets: its parameters by name, or all of them in its only one."""
+    """Returns the function's arguments: parameters by name, or all of them as a dict in its only one."""
     names = list(inspect.signature(function).parameters)
     if len(names) == 1 and parameters and names[0] not in parameters:
         return {names[0]: dict(parameters)}
@@ -91,7 +91,7 @@ def arguments(function: Function, parameters: Mapping[str, Any]) -> dict[str, An
 
 
 def _resources(wanted: Mapping[str, Union[str, int, float]]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """resources_per_worker → (of the distribution, of the job's options)."""
+    """Converts resources_per_worker to (members of the distribution, job options)."""
     distribution: dict[str, Any] = {}
     options: dict[str, Any] = {}
     for name, amount in wanted.items():

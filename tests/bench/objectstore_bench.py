@@ -130,7 +130,7 @@ class Bench:
         return found
 
     def prepare(self, case, original):
-        """What is fetched: put there by somebody else."""
+        """Puts the objects to fetch, with another client."""
         command, more = self.s5cmd("up", original, f"{case.name}/from")
         subprocess.run(list(map(str, command)), env=self.environment | more, check=True, stdout=subprocess.DEVNULL)
 

@@ -82,7 +82,7 @@ class Store:
 
     def __init__(self, cluster):
         self.cluster = cluster
-        self.codes = []  # how steps ended, for whoever counts
+        self.codes = []  # exit codes of the steps
         self.files = cluster.folder / "s3" / BUCKET
         self.files.mkdir(parents=True)
         self.access_key, self.secret_key = secrets.token_hex(10), secrets.token_hex(16)
@@ -179,7 +179,7 @@ class DataStep:
         }  # fmt: skip
 
     def begin_with_artifacts(self, data):
-        """As the KFP v2 launcher calls it. `data`: key of the input artifact. Local paths are of this machine, and nobody is to touch them."""
+        """As the KFP v2 launcher calls it. `data`: key of the input artifact. Local paths are on this machine and must not be changed."""
         artifact = lambda key, name: {  # noqa: E731
             "name": name, "type": {"schemaTitle": "system.Artifact"}, "uri": f"minio://{BUCKET}/{key}", "metadata": {},
         }  # fmt: skip
@@ -226,7 +226,7 @@ class DataStep:
         self.cluster.api.create(claims, {"metadata": {"name": name}, "spec": wanted | {"resources": {"requests": volume["capacity"]}}})
 
     def own_pod(self, claim, mount_path, node=None):
-        """Puts the step into a pod which has a claim mounted: an object that nobody runs, or one that does nothing on a node."""
+        """Puts the step into a pod which has a claim mounted: a pod object that is not run, or one that idles on a node."""
         (account := self.tmp / "account").mkdir()
         (account / "namespace").write_text(self.space.name)
         (account / "token").write_text(self.space.token)

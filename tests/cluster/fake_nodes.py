@@ -13,7 +13,7 @@ CAPACITY = {"cpu": "64", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": 
 
 
 def certify(authority):
-    """Nobody else logs in."""
+    """Rejects other users."""
 
 
 def connect(cluster):

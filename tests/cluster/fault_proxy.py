@@ -153,7 +153,7 @@ class FaultProxy:
 
     async def _exchange(self, reader, writer, upstream, exchange) -> bytes:
         try:
-            # What is meant to change something does so, whoever is gone meanwhile: what it did is written down.
+            # Writes are carried out even if the client has disconnected; their effect is recorded.
             return await until_closed(reader, self._answer(writer, upstream, exchange), exchange.request.method != "GET")
         finally:
             self._note(exchange, ended=time.monotonic())

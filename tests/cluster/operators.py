@@ -26,7 +26,7 @@ VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurati
 
 
 def define(cluster, mpi: str):
-    """Creates the custom resources, also those that nobody will look after."""
+    """Creates the custom resources, also those without a running controller."""
     files = [file for name in ("training-operator", f"mpi-{mpi}") for file in (cluster.programs / "crds" / name).iterdir()]
     names = [cluster.api.create_from(DEFINITIONS, file)["metadata"]["name"] for file in files]
     for name in names:

@@ -144,7 +144,7 @@ def _listen():
     while True:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
-        with contextlib.suppress(OSError):  # somebody else was faster
+        with contextlib.suppress(OSError):  # another process was faster
             return socket.create_server(("127.0.0.1", port), backlog=512)
 
 

@@ -90,7 +90,7 @@ else:
 """
 
 
-def test_workers_that_wait_for_their_master_are_taken_at_the_level_restricted(data_step, store, cluster):
+def test_waiting_workers_are_admitted_at_the_restricted_level(data_step, store, cluster):
     training = data_step("PyTorch")
     label = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}
     cluster.api.call("PATCH", f"/api/v1/namespaces/{training.space.name}", label, "application/merge-patch+json")
@@ -144,7 +144,7 @@ json.dump({"epochs": epoch}, open(digest, "w"))
 """
 
 
-def test_worker_that_is_lost_goes_on_from_its_last_checkpoint(data_step, store, cluster):
+def test_a_lost_worker_resumes_from_its_last_checkpoint(data_step, store, cluster):
     training = data_step("Job")
     tree(store, "sets/saved")
     policy = {"restart_policy": "OnFailure", "backoff_limit": 3, "stop_grace": "20s"}

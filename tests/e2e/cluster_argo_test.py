@@ -170,7 +170,7 @@ def test_cancelled_workflow_leaves_no_job(cluster, submit, how):
     cluster.wait_for("controller-manager", 60, lambda: jobs(cluster) == [])
 
 
-def test_step_whose_pod_was_deleted_takes_up_the_running_job(cluster, submit):
+def test_step_whose_pod_was_deleted_adopts_the_running_job(cluster, submit):
     script = "import os, time\nfor _ in range(600):\n    if os.path.exists('/shared/end'): break\n    time.sleep(0.1)\nprint('accuracy=0.5')"
     shared = cluster.folder / "shared"
     shared.mkdir()
@@ -258,7 +258,7 @@ def text_of(store, key):
         return tar.extractfile(tar.getnames()[0]).read().decode()
 
 
-# As much of KServe as its API: nobody serves.
+# Only KServe's API: nothing is served.
 KSERVE = """
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -313,7 +313,7 @@ def of(status, name):
     return {p["name"]: p["value"] for p in node["outputs"]["parameters"]}
 
 
-def test_deployment_says_so_where_the_cluster_has_no_kserve(cluster, argo, python_of):
+def test_deployment_reports_that_the_cluster_has_no_kserve(cluster, argo, python_of):
     flow = argo.submit(NAMESPACE, {**pipeline("digits.yaml", cluster, python_of), "entrypoint": "deploy"})
     status = flow.until_over()
     assert status["phase"] == "Succeeded", step_log(flow)

@@ -80,7 +80,7 @@ def test_token_that_is_refused(step):
     assert ended.code != 0 and "Unauthorized" in ended.output, ended.output
 
 
-def test_token_of_an_exec_plugin_and_what_it_says_when_it_fails(step):
+def test_token_of_an_exec_plugin_and_its_error_output(step):
     answer = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": CANARY}}
     file = step.tmp / "answer"
     file.write_text(json.dumps(answer))
@@ -199,7 +199,7 @@ on_real_nodes = pytest.mark.parametrize("cluster", [{"nodes": "real", "mpi": "v2
 
 @on_real_nodes
 @pytest.mark.parametrize("kind", ["Job", "MPI"])
-def test_keys_of_the_store_where_artifacts_lie(cluster, data_step, store, kind):
+def test_credentials_of_the_artifact_store(cluster, data_step, store, kind):
     canary = DataCanary(cluster, data_step(kind))
     files = tree(store, f"sets/canary-{kind}")
     assert canary.training.run_with_artifacts(f"sets/canary-{kind}") == 0, canary.training.output
@@ -216,7 +216,7 @@ def test_keys_of_the_jobs_prefix(cluster, data_step):
 
 
 @on_real_nodes
-def test_keys_that_a_job_takes_to_another_cluster(cluster, data_step):
+def test_credentials_copied_to_another_cluster(cluster, data_step):
     canary = DataCanary(cluster, data_step("Job"))
     allow_secrets(cluster, canary.space)
     kubeconfig = canary.space.kubeconfig.read_text()

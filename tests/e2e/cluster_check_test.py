@@ -78,7 +78,7 @@ DATA = {
 }
 
 
-def test_rights_for_data_are_asked_where_this_step_needs_them_and_no_others(cluster, check):
+def test_permissions_for_data_are_checked_only_if_this_step_needs_them(cluster, check):
     with cluster.namespace([*STEP_RULES, *REVIEWS]) as space:
         secret = {"minio-url": "store:9000", "minio-bucket": "bucket", "minio-accesskey": "a", "minio-secretkey": "s"}
         cluster.api.create(f"/api/v1/namespaces/{space.name}/secrets", {"metadata": {"name": "training"}, "stringData": secret})
@@ -106,7 +106,7 @@ def test_claim_that_is_not_there_needs_the_right_to_make_it(cluster, check):
         assert done.returncode == 0 and "persistentvolumeclaims" not in done.stdout, done.stdout + done.stderr
 
 
-def test_access_mode_of_a_claim_says_where_pods_go(cluster, check):
+def test_access_mode_of_a_claim_determines_the_nodes_of_the_pods(cluster, check):
     claims = {"apiGroups": [""], "resources": ["persistentvolumeclaims"], "verbs": ["get"]}
     secrets = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
     with cluster.namespace([*STEP_RULES, *REVIEWS, claims, secrets]) as space:
@@ -146,7 +146,7 @@ def test_pods_that_pod_security_would_refuse_are_named_before_there_are_any(clus
             assert done.returncode == 0 and "ok     Pod Security admits the pods" in done.stdout, done.stdout + done.stderr
 
 
-def test_level_of_pod_security_is_told_to_who_may_not_try_pods(cluster, check):
+def test_pod_security_level_is_reported_without_permission_to_create_pods(cluster, check):
     look = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}
     with cluster.namespace([*STEP_RULES, QUOTAS, look]) as space:
         assert "ok     the namespace enforces no Pod Security level" in check(space).stdout

@@ -37,7 +37,7 @@ def arguments(training):
 
 @pytest.mark.parametrize("kind", DISTRIBUTIONS)
 @pytest.mark.parametrize("node", ["real", "second"])
-def test_pods_go_to_the_node_where_the_step_has_the_claim(claimed, kind, node):
+def test_pods_run_on_the_node_where_the_step_has_the_claim(claimed, kind, node):
     training = claimed(kind, "ReadWriteOnce")
     training.own_pod("datasets", training.folder, node)
     assert training.begin(arguments(training)).end() == 0, training.output
@@ -47,7 +47,7 @@ def test_pods_go_to_the_node_where_the_step_has_the_claim(claimed, kind, node):
 
 
 @pytest.mark.parametrize("kind", [kind for kind in DISTRIBUTIONS if kind != "Job"])
-def test_pods_that_share_another_claim_go_to_one_node_together(claimed, store, kind):
+def test_pods_that_share_another_claim_run_on_one_node(claimed, store, kind):
     training = claimed(kind, "ReadWriteOnce")
     (store.files / f"sets/{training.space.name}").mkdir(parents=True)
     (store.files / f"sets/{training.space.name}/a.csv").write_bytes(b"1,2,3\n")
@@ -65,7 +65,7 @@ def test_a_claim_of_one_pod_that_the_step_has_is_refused_before_there_is_a_job(c
     assert nodes_of(training) == []
 
 
-def test_a_node_without_room_is_told_with_the_schedulers_words(claimed):
+def test_a_node_without_room_is_reported_with_the_schedulers_message(claimed):
     training = claimed("PyTorch", "ReadWriteOnce")
     training.own_pod("datasets", training.folder, "second")
     training.more["memory"] = "900Gi"

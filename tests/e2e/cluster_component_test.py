@@ -119,7 +119,7 @@ def test_the_role_gives_a_step_all_that_the_program_asks_for(cluster, built, che
 
 
 @pytest.mark.parametrize("kind", RESOURCES)
-def test_the_role_gives_nothing_that_the_program_does_not_ask_for(cluster, built, check_in_pod, kind):
+def test_the_role_grants_nothing_that_the_program_does_not_use(cluster, built, check_in_pod, kind):
     with cluster.namespace([OWN_POD, QUOTAS, LABELS]) as space:
         done = check_in_pod(space, kind)
     asked = rights(yaml.safe_load(done.stdout[done.stdout.index("apiVersion:") :])["rules"]) | rights([OWN_POD])
@@ -160,7 +160,7 @@ def remote_token(cluster):
     return base64.b64decode(data.get("token", "")).decode()
 
 
-def test_example_secrets_are_taken_and_hold_only_keys_that_the_program_reads(cluster, namespace):
+def test_example_secrets_are_accepted_and_contain_only_known_keys(cluster, namespace):
     schema = read_json(ROOT / "specs/cluster_configuration_secret.schema.json")
     for file in sorted((FOLDER / "secrets").glob("*.yaml")):
         secret = yaml.safe_load(file.read_text(encoding="utf-8"))

@@ -14,7 +14,7 @@ CLUSTER = {"nodes": "real", "mpi": "v2beta1"}
 
 
 @pytest.mark.parametrize("kind", DISTRIBUTIONS)
-def test_artifacts_go_from_the_bucket_to_the_pods_and_back_and_not_through_the_step(data_step, store, kind):
+def test_artifacts_are_transferred_between_bucket_and_pods_and_not_through_the_step(data_step, store, kind):
     training = data_step(kind)
     files = tree(store, f"sets/{kind}")
     assert training.run_with_artifacts(f"sets/{kind}") == 0, training.output
@@ -37,7 +37,7 @@ def test_input_that_is_one_file_stays_one_file(data_step, store):
     assert results["digest"]["sha256"] == hashlib.sha256(b"1,2\n").hexdigest()
 
 
-def test_model_goes_to_the_address_that_a_shell_names(data_step, store):
+def test_model_is_delivered_to_the_address_given_on_the_command_line(data_step, store):
     training = data_step("Job")
     files = tree(store, "sets/shell")
     training.options["agent_image"] = AGENT_IMAGE
@@ -49,7 +49,7 @@ def test_model_goes_to_the_address_that_a_shell_names(data_step, store):
     assert training.left() == [], training.output
 
 
-def test_ten_thousand_files_come_and_go(data_step, store):
+def test_ten_thousand_files_in_and_out(data_step, store):
     training = data_step("Job")
     folder = store.files / "sets/many"
     files = {f"{i % 100:02}/{i}": f"file {i}".encode() for i in range(10_000)}
@@ -115,7 +115,7 @@ while keys() == at_first: time.sleep(0.1)
 """
 
 
-def test_keys_that_end_while_the_program_runs_are_mended_in_their_secret_and_the_outputs_arrive(data_step, store, cluster):
+def test_credentials_that_expire_are_corrected_in_their_secret_and_the_outputs_are_delivered(data_step, store, cluster):
     training = data_step("Job")
     files = tree(store, "sets/expiring")
     training.command = ["python3", "-c", PROGRAM.replace("TOGETHER", UNTIL_KEYS_CHANGE)]
@@ -131,7 +131,7 @@ def test_keys_that_end_while_the_program_runs_are_mended_in_their_secret_and_the
     assert json.loads((training.tmp / "results").read_text())["digest"]["agreed"] is True
 
 
-def test_keys_that_stay_wrong_when_the_outputs_are_to_be_delivered_end_the_step_and_say_so(data_step, store, cluster):
+def test_step_fails_when_its_credentials_are_still_invalid_at_delivery(data_step, store, cluster):
     training = data_step("Job")
     tree(store, "sets/expired")
     training.options = {"limits": {"finishing": 3}, "run_policy": {"backoff_limit": 0, "stop_grace": "1s"}}
@@ -170,7 +170,7 @@ json.dump({"epochs": epoch}, open(digest, "w"))
 """
 
 
-def test_worker_that_is_killed_outright_goes_on_from_what_was_brought_to_the_bucket_while_it_ran(data_step, store, cluster):
+def test_a_killed_worker_resumes_from_checkpoints_uploaded_while_it_ran(data_step, store, cluster):
     training = data_step("Job")
     tree(store, "sets/killed")
     training.options = {"run_policy": {"backoff_limit": 3, "stop_grace": "1s"}, "checkpoint_dir": "/saved/here"}
@@ -180,7 +180,7 @@ def test_worker_that_is_killed_outright_goes_on_from_what_was_brought_to_the_buc
     saved = {f"{epoch}": (str(epoch) * 1000).encode() for epoch in range(1, 11)}
     checkpoints = lambda: next(iter((training.model.parent / ".trainstep").glob("*/checkpoints")), pathlib.Path("/none"))  # noqa: E731
     cluster.wait_for("s3", 60, lambda: newest_state(checkpoints()) == saved)
-    # Nobody is told: neither the program nor the agent has time for a last word.
+    # SIGKILL: neither the program nor the agent can report anything.
     kill_containers(cluster, training)
     assert training.end() == 0, training.output
     assert "begins behind epoch 10" in training.output, training.output
@@ -265,7 +265,7 @@ assert result.metrics == {"accuracy": 0.9} and result.results["Output"] == "word
 """
 
 
-def test_function_submitted_from_python_reads_local_files_and_its_model_comes_back(data_step, store, cluster):
+def test_function_submitted_from_python_reads_local_files_and_its_model_is_downloaded(data_step, store, cluster):
     training = data_step("Job")
     (training.tmp / "set").mkdir()
     (training.tmp / "set/words.txt").write_text("words")
@@ -278,7 +278,7 @@ def test_function_submitted_from_python_reads_local_files_and_its_model_comes_ba
     assert training.left() == [] and contents(store.files / "jobs") == {}
 
 
-def test_local_files_go_through_the_jobs_prefix_which_is_gone_afterwards(data_step, store, cluster):
+def test_local_files_are_uploaded_to_the_jobs_prefix_and_removed_afterwards(data_step, store, cluster):
     training = data_step("PyTorch")
     (training.tmp / "set").mkdir()
     files = {"a.csv": b"1,2,3\n", "b/c.bin": bytes(range(256)) * 50_000}
@@ -297,7 +297,7 @@ def test_local_files_go_through_the_jobs_prefix_which_is_gone_afterwards(data_st
     assert contents(store.files / "jobs") == {}
 
 
-def test_claim_that_is_not_there_is_made_for_the_job_and_goes_with_it(data_step, store, cluster):
+def test_a_missing_claim_is_created_for_the_job_and_deleted_with_it(data_step, store, cluster):
     training = data_step("Job")
     volume = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteMany"], "hostPath": {"path": str(training.tmp)}}
     claimed = {"claimRef": {"namespace": training.space.name, "name": "scratch"}}

@@ -79,7 +79,7 @@ def test_each_call_is_refused_once_for_its_token(through):
     well_ended(step, step.run(fates={"log-lines": "5"}))
 
 
-def test_a_token_that_expires_is_read_anew(through, cluster, tmp_path):
+def test_an_expired_token_is_read_again(through, cluster, tmp_path):
     """The kubelet exchanges the file; the old token is refused from then on."""
     expired, file = [], tmp_path / "token"
     step = through(lambda request: Fault(answer=401) if expired and request.headers["Authorization"] == f"Bearer {old}" else None)
@@ -112,7 +112,7 @@ def away(cluster):
         operators.await_training_operator(cluster)
 
 
-def test_a_control_plane_that_is_away_for_ten_seconds_is_no_verdict(through, cluster):
+def test_a_control_plane_outage_of_ten_seconds_does_not_end_the_step(through, cluster):
     running = [through(lambda request: None, kind) for kind in ("Job", "PyTorch")]
     processes = [step.start(fates={"run-ms": "5000", "log-lines": "3"}) for step in running]
     for step in running:
@@ -189,7 +189,7 @@ def test_a_log_that_is_cut_is_shown_to_the_byte(cut_logs, fault, every_ms):
     assert fault_runs.shown(ended.output, "main-0") == TEXT.split("\n"), ended.output + step.proxy.story()
 
 
-def test_events_that_come_twice_and_late_are_told_once(through):
+def test_duplicate_and_late_events_are_reported_once(through):
     hold_job = Rule(Fault(hold=1.5, repeat=True), path="/pytorchjobs$", watch=True, times=9)
     step = through(script(hold_job, Rule(Fault(repeat=True), watch=True, times=99)), "PyTorch")
     ended = step.run(fates={"exit-code": "3", "run-ms": "forever", "master-0.fate/run-ms": "500"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""list, attach, logs and stop: commands of a user at a shell on runs that somebody else has started."""
+"""list, attach, logs and stop: commands of a user at a shell on runs started by other steps."""
 import json
 import re
 import subprocess
@@ -130,7 +130,7 @@ def test_commands_of_the_guide_work(shell):
 
 
 @pytest.mark.parametrize("command", ["attach", "logs", "stop"])
-def test_a_run_that_is_not_there_is_told(shell, command):
+def test_an_unknown_run_is_reported(shell, command):
     code, _, errors = shell(command, "nobody")
     assert code != 0
     assert f'no job of run "nobody" in namespace {shell.step.space.name}; see trainstep list' in errors

@@ -102,7 +102,7 @@ class Life:
             self.problems += [first.output, ended.output, self.proxy.story()]
 
     def created(self):
-        """As the API server has it: the answer may have met nobody."""
+        """The state in the API server: the response may have been lost."""
         collection = steps.RESOURCES[self.case.kind].partition(".")[0]
         made = [event for event in self.cluster.requests(self.space.name) if event["verb"] == "create" and event["responseStatus"]["code"] == 201]
         return [event for event in made if event["objectRef"]["resource"] == collection and "dryRun" not in event["requestURI"]]
@@ -142,7 +142,7 @@ def lives(ready, program, tmp_path_factory):
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_killed_at_every_call_the_step_comes_to_the_same_end_with_the_same_job(lives, case):
+def test_killed_at_every_call_the_step_has_the_same_outcome_and_the_same_job(lives, case):
     undisturbed, futures = lives[case]
     assert not undisturbed.problems, "\n".join(undisturbed.problems)
     killed = [future.result() for future in futures]

@@ -141,7 +141,7 @@ def test_exception_of_the_program_is_the_first_failure(step, kind):
     assert "ValueError: no such data set" in ended.output.rpartition("[trainstep] failed")[2], ended.output
 
 
-def test_program_that_takes_too_much_memory_is_killed(step):
+def test_program_that_exceeds_its_memory_limit_is_killed(step):
     ended = step("Job").run_program("data = b'1' * (1 << 28)", {"worker_memory": "64Mi"})
     assert (ended.code, ended.jobs, ended.pods) == (1, [], []), ended.output
     assert "OOMKilled" in ended.output
@@ -155,7 +155,7 @@ def test_what_a_program_says_in_its_grace_is_shown_when_a_limit_passes(step, kin
     assert "the limit of 2.0 s for running" in ended.output.rpartition("[trainstep] failed")[2], ended.output
 
 
-def test_image_of_a_registry_that_is_away_is_nobodys_mistake(step):
+def test_an_unavailable_registry_is_not_a_user_error(step):
     ended = step("Job").run_program("", {}, {"limits": {"starting": 5}}, image="localhost/no-such-image:1")
     assert (ended.code, ended.jobs, ended.pods) == (3, [], []), ended.output
     assert 'main: cannot pull the image at present: failed to pull and unpack image "localhost/no-such-image:1"' in ended.output

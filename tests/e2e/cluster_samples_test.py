@@ -61,7 +61,7 @@ def test_sample_trains_on_an_artifact_and_leaves_its_model_at_the_artifacts_addr
     step.check()
 
 
-def test_address_of_the_data_may_be_a_text_so_that_nobody_copies_them_before(sample_step):
+def test_address_of_the_data_may_be_a_string_so_that_it_is_not_copied_first(sample_step):
     step = sample_step("PyTorch")
     step.data_as_text = True
     assert step.run_with_artifacts("sets/PyTorch") == 0, step.output

@@ -78,7 +78,7 @@ def test_failed_run_raises_what_the_program_says(submit, jobs):
     assert jobs() == []
 
 
-def test_looking_away_leaves_the_run_alone_and_looking_again_goes_on(submit, namespace, capsys):
+def test_detaching_keeps_the_run_and_following_again_continues(submit, namespace, capsys):
     options = fates(run_ms="5000")
     options["annotations"]["worker-0.fate/run-ms"] = "2500"  # one that still runs at the master's end is deleted, and its log is gone
     started = submit(options)
@@ -112,7 +112,7 @@ def test_stop_deletes_the_job(submit, namespace, jobs):
     until(lambda: jobs() == [], "no job")
 
 
-def test_others_see_read_follow_and_stop_a_run(submit, namespace, jobs):
+def test_other_clients_can_list_read_follow_and_stop_a_run(submit, namespace, jobs):
     started = submit(fates(run_ms="forever"))
     job = until_running(namespace)
     assert (job.run_id, job.kind) == (started.run_id, "PyTorch") and job.since.endswith("Z")

@@ -14,7 +14,7 @@ import pytest
 from api import readable
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CLUSTER = {"without": ("training-operator", "mpi-operator")}  # nobody changes a PyTorchJob but the script
+CLUSTER = {"without": ("training-operator", "mpi-operator")}  # only the script changes a PyTorchJob
 SIM = pathlib.Path(os.environ.get("TRAINSTEP_SIM", ROOT / "build/release/tests/sim/sim"))
 MERGE = {"Content-Type": "application/merge-patch+json"}
 METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
@@ -109,7 +109,7 @@ def a_pod(name, owner=None, **metadata):
         metadata["ownerReferences"] = [
             {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": owner["name"], "uid": owner["uid"], "controller": True, "blockOwnerDeletion": True}
         ]
-    # Nobody places it: no such node.
+    # Unschedulable: no such node.
     spec = {"containers": [{"name": "train", "image": "train:1"}], "nodeSelector": {"no": "node"}}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **metadata}, "spec": spec}
 

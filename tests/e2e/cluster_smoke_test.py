@@ -45,7 +45,7 @@ def test_job_fails_as_decided(cluster, namespace, submit, kind, fates, code, rea
     assert (code, reason) in [(end["exitCode"], end["reason"]) for end in ends if end]
 
 
-def test_replica_has_a_fate_of_its_own(cluster, namespace, submit):
+def test_replicas_have_separate_scripted_outcomes(cluster, namespace, submit):
     job = submit("PyTorch", {"run-ms": "3000"}, {"worker-1.fate/exit-code": "3", "worker-1.fate/run-ms": "0", "worker-1.fate/message": "no more"})
     assert cluster.end_of(namespace, job)["type"] == "Failed"
     status = cluster.kubectl("get", "pod", f"{job[1]}-worker-1", "-n", namespace.name)["status"]
@@ -119,7 +119,7 @@ def until_refused(api):
     raise AssertionError("connections to a server that is down are taken in")
 
 
-def test_api_server_comes_back_with_everything(cluster, namespace, submit):
+def test_api_server_restarts_with_all_objects(cluster, namespace, submit):
     job = submit("Job", {"run-ms": "3000"})
     cluster.stop_server("apiserver", "KILL")
     until_refused(cluster.api)

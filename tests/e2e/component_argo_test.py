@@ -62,7 +62,7 @@ def test_the_step_may_do_little_in_its_pod(holder):
     assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/tmp"]
 
 
-def test_the_step_knows_its_pod_and_its_node_by_the_downward_api(holder):
+def test_the_step_gets_its_pod_and_node_from_the_downward_api(holder):
     """By its host name it would not know its pod: that ends after 63 characters. The node's id tells it from others that begin alike."""
     env = {variable["name"]: variable["valueFrom"]["fieldRef"]["fieldPath"] for variable in holder["spec"]["templates"][0]["container"]["env"]}
     assert env == {"POD_NAME": "metadata.name", "WORKFLOW_NODE_ID": "metadata.annotations['workflows.argoproj.io/node-id']"}
@@ -101,7 +101,7 @@ def test_failed_training_keeps_its_exit_code(holder, argo):
     assert failed.value.code == 1 and "out of luck" in failed.value.log
 
 
-def test_missing_specification_is_said(holder, argo):
+def test_missing_specification_is_reported(holder, argo):
     with pytest.raises(v1.StepFailed) as failed:
         argo.run_template(holder, {"train_specification": ""})
     assert failed.value.code == 2 and "train_specification: is missing" in failed.value.log

@@ -159,7 +159,7 @@ def test_base64_is_immune_to_what_is_replaced_on_the_way(compiled, argo, backend
         assert "it costs $$5" in backend(generation, images).run(compiled("v2", "encoded")).tasks["train"].log
 
 
-def test_no_input_given_is_said_by_the_step(compiled, argo, backend, images):
+def test_step_reports_that_no_input_was_given(compiled, argo, backend, images):
     with pytest.raises(v1.StepFailed) as failed:
         argo(images).run(compiled("v1", "nothing"))
     assert failed.value.code == 2 and "train_specification: is missing" in failed.value.log
@@ -231,7 +231,7 @@ def test_parameters_of_the_pipeline_inside_dictionaries_arrive_with_the_sdk_2(co
 
 
 @every_generation
-def test_specification_with_placeholders_of_its_own_arrives_whole(compiled, backend, images, generation):
+def test_specification_with_placeholders_of_its_own_arrives_unchanged(compiled, backend, images, generation):
     """Every function of the SDK 2 holds {{$}}, which backends replace wherever they meet it on a command line."""
     task = backend(generation, images).run(compiled("v2", "sample")).tasks["train"]
     assert task.artifacts["metrics"]["metadata"]["accuracy"] > 0.5
@@ -268,7 +268,7 @@ def test_terminated_step_leaves_no_process(compiled, backend, images, environmen
     until(lambda: not alive(trained), "the end of the training")
 
 
-def test_pipelines_step_never_trains_on_its_own_machine_by_itself(compiled, backend, program):
+def test_a_pipelines_step_does_not_train_locally_by_default(compiled, backend, program):
     unasked = {"/usr/local/bin/trainstep": [str(program)]}
     with pytest.raises(v2.StepFailed) as failed:
         backend("2.17.1", unasked).run(compiled("v2", "failing"))

@@ -51,11 +51,11 @@ def test_commands_of_a_page_print_what_it_says(page, folder, environment):  # no
         assert pattern(lines).fullmatch(output), f"{command}\nprinted\n{output}\ninstead of\n" + "\n".join(lines)
 
 
-def test_the_day_of_the_guide_is_told_by_examples():
+def test_clock_time_in_the_guide_matches_its_examples():
     assert {"first_run.md", "own_program.md", "distributed.md", "gpus.md", "when_it_fails.md"} <= set(STORIES)
 
 
-def test_commands_that_want_a_cluster_say_so_where_there_is_none(folder, environment):  # noqa: F811
+def test_commands_that_require_a_cluster_report_that_there_is_none(folder, environment):  # noqa: F811
     for command in cluster_commands():
         done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 2 and "no kubeconfig" in done.stderr + done.stdout, f"{command}\n{done.stdout}{done.stderr}"

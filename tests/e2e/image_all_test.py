@@ -62,7 +62,7 @@ def root(layout, images, architecture, tmp_path):
     return tmp_path / "root"
 
 
-def test_each_image_is_small_and_says_what_it_is(layout, images, architecture, root):
+def test_each_image_is_small_and_correctly_labelled(layout, images, architecture, root):
     files = {str(path.relative_to(root)): path.stat().st_size for path in root.rglob("*") if path.is_file()}
     assert {name for name in files if not LICENCES.fullmatch(name)} == FILES and sum(files.values()) <= LIMIT
     check_licences(root)

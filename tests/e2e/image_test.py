@@ -66,7 +66,7 @@ def test_image_holds_the_release(root, program):
     assert (root / PROGRAM[1:]).read_bytes() == program.read_bytes()
 
 
-def test_image_says_what_it_is_and_is_nobody(config, program):
+def test_image_is_labelled_and_runs_as_nobody(config, program):
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
     labels = {name.removeprefix("org.opencontainers.image."): text for name, text in config["config"]["Labels"].items()}
     assert labels["version"] == version and labels["title"] == "trainstep" and labels["licenses"] == "Apache-2.0"
@@ -75,7 +75,7 @@ def test_image_says_what_it_is_and_is_nobody(config, program):
     assert "PATH=/usr/local/bin" in config["config"]["Env"]
 
 
-def test_document_in_and_beside_the_image_lists_every_library_of_the_program(root, program):
+def test_sbom_in_the_image_and_next_to_it_lists_every_library_of_the_program(root, program):
     """What the program says of itself, dpkg of this machine and the dependencies that the project names (ADR 2) are asked, not how the document was made."""
     beside = ROOT / "build/image/trainstep.spdx.json"
     assert (root / SBOM).read_bytes() == beside.read_bytes()
@@ -148,6 +148,6 @@ def test_step_writes_what_it_has_to_below_tmp(run):
     assert done.returncode == 0 and "[main] trainstep " in done.stdout, done.stdout + done.stderr
 
 
-def test_step_in_a_pod_without_a_service_account_says_so(run):
+def test_step_in_a_pod_without_a_service_account_reports_it(run):
     done = run("run", "--cluster", "kubernetes", "--train-specification", '{"image": "a", "command": ["b"]}')
     assert done.returncode == 2 and "no kubeconfig" in done.stderr, done.stdout + done.stderr

@@ -94,7 +94,7 @@ def test_pictures_are_drawn(executed, cell):
     assert len(picture) > 2000
 
 
-def test_failure_is_told_in_the_programs_words(executed):
+def test_failure_shows_the_error_message_of_the_program(executed):
     assert "TrainingError: " in said(executed["failing"]) and "ValueError: the data set has no labels" in said(executed["failing"])
 
 

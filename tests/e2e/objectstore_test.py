@@ -86,7 +86,7 @@ class Job:
         return self.server.file("models", f"{self.name}/job/finished.json")
 
     def left(self) -> list:
-        """Uploads in parts that nobody completes."""
+        """Incomplete multipart uploads."""
         return [key for key in self.server.root.uploads("models") if key.startswith(self.name)]
 
 
@@ -112,7 +112,7 @@ def digests(files) -> dict:
     return {path: hashlib.sha256(content).hexdigest() for path, content in files.items()}
 
 
-def test_a_tree_comes_in_and_goes_out_byte_for_byte_whatever_its_names_are(job):
+def test_a_tree_is_transferred_byte_for_byte_whatever_its_names_are(job):
     files = {name: name.encode() * 3 for name in ODD_NAMES} | {"empty": b"", "deep/" * 12 + "file": os.urandom(100_000)}
     job.put(files)
     job.put({"empty folder/": b"", "sub/empty/": b""})
@@ -152,7 +152,7 @@ def test_two_thousand_small_files(job):
     assert tree(job.delivered) == digests(files)
 
 
-def test_a_large_file_goes_in_parts(job):
+def test_a_large_file_is_transferred_in_parts(job):
     content = os.urandom(1 << 20) * 200
     job.put({"weights": content})
     job.run(check=0)
@@ -175,10 +175,10 @@ def test_over_tls_with_keys_from_files(trainstep, tmp_path):
         assert tree(job.delivered) == tree(job.data)
         job.task["attempt"] = "a2"
         del job.task["stores"][0]["ca_file"]
-        assert "certificate" in job.run(check=2).stderr  # of nobody whom this machine knows
+        assert "certificate" in job.run(check=2).stderr  # signed by an unknown authority
 
 
-def test_what_an_earlier_attempt_left_at_the_output_goes_and_what_others_have_there_stays(job):
+def test_leftovers_of_an_earlier_attempt_are_removed_and_other_objects_are_kept(job):
     job.put({"a": b"1", "b": b"2"})
     others = {"notes": b"somebody else's", "sub/more": b"too"}
     for path, content in others.items():
@@ -210,7 +210,7 @@ def test_a_program_that_fails_keeps_its_exit_code_and_delivers_nothing(job, end,
     assert not job.delivered.exists() and not job.record.exists()
 
 
-def test_an_artifact_that_was_not_written_is_none_and_a_value_is_missed(job):
+def test_an_unwritten_artifact_is_absent_and_an_unwritten_value_is_an_error(job):
     job.put({"a": b"1"})
     job.run("true", check=0)
     assert not job.delivered.exists()
@@ -362,7 +362,7 @@ class KeyHandler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def test_temporary_keys_that_have_expired_are_asked_for_anew(job):
+def test_expired_temporary_credentials_are_fetched_again(job):
     job.put({"a": b"1"})
     expired = job.server.make_user(f"expired-{job.name}")
     rule = lambda request: StoreFault(answer=400) if expired.access_key in request.headers["Authorization"] else None  # noqa: E731
@@ -422,7 +422,7 @@ def key_files(job):
 
 
 @pytest.mark.parametrize("when", [second_file, second_part], ids=["while data come in", "while the model goes out"])
-def test_keys_that_expire_half_way_are_read_anew_from_their_files(job, key_files, when):
+def test_credentials_that_expire_during_a_transfer_are_read_again_from_their_files(job, key_files, when):
     job.put(EXPIRING)
     expiry = Expiry(lambda request: key_files.access_key in request.headers["Authorization"], when, lambda: job.write_keys(job.server.root))
     with StoreProxy(job.server, expiry) as proxy:
@@ -433,7 +433,7 @@ def test_keys_that_expire_half_way_are_read_anew_from_their_files(job, key_files
     assert job.record.exists() and job.left() == []
 
 
-def test_keys_that_expire_while_the_model_goes_out_are_waited_for(job, key_files):
+def test_credentials_that_expire_during_the_upload_are_waited_for(job, key_files):
     job.put(EXPIRING)
     old = lambda request: key_files.access_key in request.headers["Authorization"]  # noqa: E731
     expiry = Expiry(old, second_part, lambda: job.write_keys(job.server.root), after=9)
@@ -445,7 +445,7 @@ def test_keys_that_expire_while_the_model_goes_out_are_waited_for(job, key_files
     assert job.record.exists() and job.left() == []
 
 
-def test_keys_that_have_expired_for_good_while_data_come_in_end_it_before_the_program(job, key_files):
+def test_credentials_that_expire_for_good_during_the_download_fail_before_the_program_starts(job, key_files):
     job.put(EXPIRING)
     expiry = Expiry(lambda request: True, second_file)
     with StoreProxy(job.server, expiry) as proxy:
@@ -454,7 +454,7 @@ def test_keys_that_have_expired_for_good_while_data_come_in_end_it_before_the_pr
     assert not (job.data / "b").exists()
 
 
-def test_keys_that_have_expired_for_good_while_the_model_goes_out_leave_none_that_looks_finished(job, key_files):
+def test_credentials_that_expire_for_good_during_the_upload_leave_no_complete_looking_model(job, key_files):
     job.put(EXPIRING)
     job.task["finishing_limit"] = 2
     expiry = Expiry(lambda request: True, second_part)
@@ -471,7 +471,7 @@ def test_keys_that_have_expired_for_good_while_the_model_goes_out_leave_none_tha
 
 
 @pytest.mark.parametrize("when", [second_file, second_part], ids=["while data come in", "while the model goes out"])
-def test_session_token_that_expires_half_way_is_asked_for_anew(job, when):
+def test_session_token_that_expires_during_a_transfer_is_fetched_again(job, when):
     job.put(EXPIRING)
     first, second = (SessionKeys(job.server.root, token) for token in ("first-token", "second-token"))
     expiry = Expiry(lambda request: header(request.headers, "x-amz-security-token") == "first-token", when)
@@ -489,7 +489,7 @@ def test_session_token_that_expires_half_way_is_asked_for_anew(job, when):
 # --- this machine -----------------------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_full_disk_is_told_and_nothing_half_is_left(job, program):
+def test_a_full_disk_is_reported_and_leaves_no_partial_file(job, program):
     job.put({"large": os.urandom(12 << 20), "small": b"x"})
     disk = job.folder / "disk"
     disk.mkdir()
@@ -583,9 +583,9 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
-def test_the_first_try_of_every_request_goes_wrong(job, fault):
+def test_the_first_attempt_of_every_request_fails(job, fault):
     page = getattr(fault, "page", "")
-    # The answer to a GET of an object may be any text, and nobody can tell that it is another's.
+    # The response to a GET of an object may be any bytes, so a wrong one cannot be recognised.
     fits = lambda request: not page or request.method != "GET" or "list-type" in request.target  # noqa: E731
     proxy = deliver_through(job, lambda request: fault if request.nth == 1 and fits(request) else None)
     assert len([one for one in proxy.exchanges if one.fault]) > 30

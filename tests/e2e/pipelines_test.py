@@ -103,7 +103,7 @@ def test_model_in_onnx_of_the_sdk_2_reads_as_many_images_as_the_evaluation_found
     assert share_read(place["test_data"], onnx["customPath"]) == pytest.approx(run.tasks["evaluate"].parameters["Output"])
 
 
-def test_pipeline_of_the_sdk_2_says_what_is_to_be_deployed_where_there_is_no_cluster(run):
+def test_pipeline_of_the_sdk_2_prints_what_it_would_deploy_without_a_cluster(run):
     deployed = run.tasks["deploy"]
     assert deployed.parameters["Output"] == "not deployed: there is no cluster here"
     address = run.tasks["convert"].artifacts["onnx"]["uri"]
@@ -159,7 +159,7 @@ ONE = {"distribution_type": "Job", "number_of_workers": "1"}
 
 
 @pytest.mark.parametrize("spread, seen", [(SEVERAL, "rank 1 of 2 trains on 568 images"), (ONE, "rank 0 of 1 trains on 1137 images")], ids=["two", "one"])
-def test_pipeline_of_the_sdk_1_8_trains_evaluates_converts_uploads_and_says_what_is_to_be_deployed(
+def test_pipeline_of_the_sdk_1_8_trains_evaluates_converts_uploads_and_prints_what_it_would_deploy(
     images, environment, store, share_read, tmp_path, spread, seen
 ):
     keys = {"AWS_ACCESS_KEY_ID": store.root.access_key, "AWS_SECRET_ACCESS_KEY": store.root.secret_key}
@@ -185,7 +185,7 @@ def test_pipeline_of_the_sdk_1_8_trains_evaluates_converts_uploads_and_says_what
     assert "not deployed: there is no cluster here" in tasks["deploy"].log
 
 
-def test_step_of_the_sdk_1_8_knows_its_pod_and_its_node_by_the_downward_api():
+def test_step_of_the_sdk_1_8_gets_its_pod_and_node_from_the_downward_api():
     (train,) = [template for template in WORKFLOW["spec"]["templates"] if template["name"] == "train"]
     told = {variable["name"]: variable["valueFrom"]["fieldRef"]["fieldPath"] for variable in train["container"]["env"]}
     assert told == {"POD_NAME": "metadata.name", "WORKFLOW_NODE_ID": "metadata.annotations['workflows.argoproj.io/node-id']"}

@@ -39,7 +39,7 @@ def test_page_is_valid_html(tree):
     assert tree.find(".//b") is None and tree.find(".//i[@class]") is not None  # text of users is no markup
 
 
-def test_page_asks_nobody_for_anything(tree, page):
+def test_page_makes_no_requests(tree, page):
     names = {element.tag.rpartition("}")[2] for element in tree.iter() if isinstance(element.tag, str)}
     assert names & {"script", "img", "link", "iframe", "object", "embed", "base", "form", "a"} == set()
     assert [value for element in tree.iter() for name, value in element.items() if name in ("src", "href", "srcset", "style", "onload")] == []
@@ -68,7 +68,7 @@ def contrast(one, other):
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_text_and_lines_stand_out_from_the_paper(tree):
+def test_text_and_lines_contrast_with_the_background(tree):
     schemes = [dict(re.findall(r"--([a-z0-9]+):(#[0-9a-f]+)", block)) for block in re.findall(r":root\{([^}]*)\}", tree.find("head/style").text)]
     assert len(schemes) == 2
     for colours in schemes:

@@ -161,7 +161,7 @@ def test_folder_of_a_run_at_work_is_left_alone(script, interpreter, wrapper):
     assert output.count("\nrefused: folder: another run is using ") == 2 and output.endswith("over\n")
 
 
-def test_step_that_is_stopped_before_it_hears_of_it_is_cancelled(script, tmp_path):
+def test_step_stopped_before_it_handles_signals_is_cancelled(script, tmp_path):
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\nexec sleep 1000\n", encoding="utf-8")
     program.chmod(0o700)
@@ -178,7 +178,7 @@ def test_step_that_is_stopped_before_it_hears_of_it_is_cancelled(script, tmp_pat
     assert output.endswith("cancelled 130\n")
 
 
-def test_run_is_no_business_of_a_forked_process(script, tmp_path):
+def test_forked_process_cannot_use_the_run(script, tmp_path):
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\nexec sleep 1000\n", encoding="utf-8")
     program.chmod(0o700)
@@ -204,7 +204,7 @@ def test_run_is_no_business_of_a_forked_process(script, tmp_path):
     assert output.count("refused: this run was started by process ") == 4 and ": of process " in output and output.endswith("done False\n"), output
 
 
-def test_folder_is_free_again_though_a_copy_of_the_interpreter_lives(script):
+def test_folder_is_released_although_a_forked_interpreter_still_runs(script):
     output = script("""
         import os, signal, threading, time
 

@@ -131,7 +131,7 @@ def test_refused_call_leaves_what_the_earlier_run_has_written(python):
     """)
 
 
-def test_earlier_outputs_are_no_part_of_a_refused_calls_result(python):
+def test_earlier_outputs_are_not_part_of_a_rejected_calls_result(python):
     python("""
         trainstep.run(train, folder="same", bar=False)
         try:
@@ -141,7 +141,7 @@ def test_earlier_outputs_are_no_part_of_a_refused_calls_result(python):
     """)
 
 
-def test_what_a_killed_interpreter_has_set_aside_does_not_come_back(python):
+def test_files_set_aside_by_a_killed_interpreter_are_not_restored(python):
     python("""
         trainstep.run(train, folder="same", bar=False)
         os.mkdir("same/.trainstep-earlier")
@@ -171,7 +171,7 @@ def test_attachment_whose_log_begins_with_a_pods_line_has_begun(python, tmp_path
     '{"time":"2026-11-21T08:15:30Z","source":"trainstep","level":"info","message":"version 0.1.0 · Job on this machine: 1 Main"}\n',
     "[trainstep]  0:00  running\n[main] loss=1\n",
 ])
-def test_folder_of_a_release_that_left_no_mark_is_taken(python, tmp_path, log):
+def test_folder_of_a_release_without_a_mark_is_accepted(python, tmp_path, log):
     (tmp_path / "old").mkdir()
     for name in OURS:
         (tmp_path / "old" / name).write_text(log if name == "log.jsonl" else "{}", encoding="utf-8")
@@ -185,7 +185,7 @@ def test_folder_of_a_release_that_left_no_mark_is_taken(python, tmp_path, log):
     """)
 
 
-def test_marked_folder_is_no_run_dir_of_the_program(python):
+def test_marked_folder_is_not_a_valid_run_dir(python):
     """Which would write over all that is there."""
     output = python("""
         import subprocess

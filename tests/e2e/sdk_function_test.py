@@ -73,7 +73,7 @@ EVERY_TYPE = """
 VALUES = {"text": '\\"quotes" é\n$HOME', "number": 1e-7, "whole": -3, "truth": False, "list_": [1, 2], "object_": {"a": 1}}
 
 
-def test_every_type_arrives_and_comes_back(function, trained, tmp_path):
+def test_every_type_survives_a_round_trip(function, trained, tmp_path):
     (tmp_path / "data").write_text("the data")
     words = ["--train-dataset-dir", tmp_path / "data", "--model-dir", tmp_path / "model"]
     results = trained(sdk.train_specification(function(EVERY_TYPE)), {**VALUES, "data": "train_dataset_dir"}, *words)
@@ -81,7 +81,7 @@ def test_every_type_arrives_and_comes_back(function, trained, tmp_path):
     assert (tmp_path / "model/model.txt").read_text() == "the data"
 
 
-def test_component_says_what_the_function_declares(function):
+def test_component_matches_the_declaration_of_the_function(function):
     component = json.loads(sdk.train_specification(function(EVERY_TYPE), base_image="image:1"))
     assert (component["name"], component["description"]) == ("Train", "Trains.")
     assert component["implementation"]["container"]["image"] == "image:1"
@@ -228,7 +228,7 @@ def test_every_name_of_python_itself_is_there(function):
     sdk.train_specification(function(f"def train():\n    return [{', '.join(names)}]\n"))
 
 
-def test_helpers_come_along(function, trained):
+def test_helpers_are_included(function, trained):
     text = "def helper(x):\n    return x + 1\n\ndef train(x: int = 1) -> int:\n    return helper(x)\n"
     train = function(text)
     with pytest.raises(sdk.SpecificationError, match="train uses helper from outside"):
@@ -236,7 +236,7 @@ def test_helpers_come_along(function, trained):
     assert trained(sdk.train_specification(train, additional_funcs=[train.__globals__["helper"]])) == {"Output": 2}
 
 
-def test_numbers_that_are_no_numbers_to_json_are_returned(function, trained):
+def test_non_finite_numbers_are_returned(function, trained):
     train = function("def train() -> float:\n    from fractions import Fraction\n    return Fraction(1, 4)\n")
     assert trained(sdk.train_specification(train)) == {"Output": 0.25}
 
@@ -307,7 +307,7 @@ def test_numbers_and_arrays_of_numpy_and_pytorch_are_returned(function, trained,
 
 
 @pytest.mark.parametrize("value", ["numpy.ma.masked", "numpy.ma.array([1.5], mask=[True])"])
-def test_what_is_masked_is_no_number(function, trained, python_of, value):
+def test_a_masked_value_is_not_a_number(function, trained, python_of, value):
     train = function(f"""
     def train() -> float:
         import numpy
@@ -341,12 +341,12 @@ LARGE = "type('Array', (), {'shape': (2, 1000), 'tolist': lambda self: [print('w
 
 
 @pytest.mark.parametrize("body, text", UNDECLARED.values(), ids=UNDECLARED)
-def test_a_returned_value_without_a_type_stands_in_the_results_as_json(function, trained, body, text):
+def test_a_returned_value_without_a_type_is_json_in_the_results(function, trained, body, text):
     assert trained(sdk.train_specification(function(f"def train():\n    {body}\n"))) == {"Output": text}
 
 
 @pytest.mark.parametrize("value", ["object()", "'x' * 1001", "{(1, 2): 3}", "{1, 2}", "range(10**12)", f"[{LARGE}]"])
-def test_a_returned_value_without_a_type_that_no_results_can_hold_is_said_and_no_failure(function, trainstep, tmp_path, value):
+def test_an_untyped_returned_value_that_is_not_json_is_reported_and_not_an_error(function, trainstep, tmp_path, value):
     text = sdk.train_specification(function(f"def train():\n    return {value}\n"))
     words = ["--python", sys.executable, "--results", tmp_path / "results.json", "--train-specification", text]
     done = trainstep("run", "--cluster", "local", *words, check=0)
@@ -369,13 +369,13 @@ def test_returning_nothing_of_what_is_declared_fails(function, trained):
 @pytest.mark.parametrize("kind, value", [
     ("Optional[float]", 0.5), ("'Optional[float]'", 0.5), ("Union[None, int]", 3), ("'int | None'", 3), ("Optional[str]", "None"), ("Optional[dict]", {"a": None}),
 ])
-def test_an_optional_value_may_be_none_which_is_no_value(function, trained, first, kind, value):
+def test_none_is_accepted_for_an_optional_value_and_omitted(function, trained, first, kind, value):
     train = function(f"def train(good: bool) -> {kind}:\n    return {value!r} if good else None\n", first=first)
     specification = sdk.train_specification(train)
     assert [trained(specification, {"good": good}) for good in (True, False)] == [{"Output": value}, {"Output": None}]
 
 
-def test_only_fields_that_are_optional_may_be_none(function, trained, trainstep, tmp_path):
+def test_only_optional_fields_may_be_none(function, trained, trainstep, tmp_path):
     train = function("""
     class Outcome(NamedTuple):
         best: Optional[float]
@@ -438,7 +438,7 @@ OLD = "def train():\n    return 1\n"
     '"""\n\n"""\n' + OLD,
     "one = 1\ndef other(): pass\n" + OLD,
 ])
-def test_a_file_that_has_changed_since_is_named_whatever_stands_there_now(function, tmp_path, new):
+def test_a_file_changed_since_is_reported_whatever_it_contains_now(function, tmp_path, new):
     train = function("x = 1\n" + OLD)
     (tmp_path / "program.py").write_text(PREAMBLE + new, encoding="utf-8")
     with pytest.raises(sdk.SpecificationError, match="train: .*program.py has changed since it was defined there; import its module again, or restart"):
@@ -457,7 +457,7 @@ def test_a_file_that_has_not_changed_since_is_what_it_was(function):
     'def train(a: int = 7) -> str:\n    return """\n%matplotlib\n!ls"""[:0] + str(a)\n',
     "def train(a: int = 7) -> str:\n    # get_ipython() is not here\n    return str(a)\n",
 ])
-def test_what_only_looks_like_a_notebook_command_is_none(function, trained, source):
+def test_text_that_only_resembles_a_notebook_command_is_accepted(function, trained, source):
     assert trained(sdk.train_specification(function(source))) == {"Output": "7"}
 
 
@@ -475,7 +475,7 @@ def test_what_only_looks_like_a_notebook_command_is_none(function, trained, sour
     "STEPS = 7\ndef train() -> int:\n    global STEPS\n    STEPS = 2\n    STEPS += 1\n    return STEPS\n",
     "def train() -> int:\n    global math\n    import math\n    def inner():\n        return math.floor(3.5)\n    return inner()\n",
 ])
-def test_names_of_its_own_are_not_foreign(function, trained, source):
+def test_names_assigned_by_the_function_are_not_foreign(function, trained, source):
     assert trained(sdk.train_specification(function(source))) == {"Output": 3}
 
 
@@ -536,7 +536,7 @@ def test_notebook_commands_are_refused_and_their_arguments_not_shown(function, l
         sdk.train_specification(function(f"def train():\n    {line}\n"))
 
 
-def test_source_that_cannot_be_had_is_said():
+def test_unavailable_source_is_reported():
     module = {}
     exec("def train(): pass", module)
     with pytest.raises(sdk.SpecificationError, match="its source cannot be read.*define it in a cell or in a file"):
@@ -550,7 +550,7 @@ def test_specifications_with_more_than_ascii_go_through_pipelines_in_base64():
     assert _is_changed("it costs 5 €") and _is_changed("$$") and not _is_changed("it costs $5")
 
 
-def test_what_goes_with_a_function_is_refused_with_any_other_specification():
+def test_arguments_for_functions_are_rejected_with_any_other_specification():
     with pytest.raises(sdk.SpecificationError, match="require a plain function"):
         sdk.run({"image": "none", "command": ["true"]}, packages_to_install=["numpy"])
 
@@ -593,12 +593,12 @@ OUTCOME = """
 
 
 @pytest.mark.parametrize("returned", ['{"b": "2", "a": "1"}', '__import__("collections").namedtuple("Other", "b a")("2", "1")', '("1", "2")', '["1", "2"]'])
-def test_returned_values_go_by_their_names_where_they_have_some(function, trained, returned):
+def test_returned_values_are_matched_by_name_if_they_have_names(function, trained, returned):
     assert trained(sdk.train_specification(function(OUTCOME.format(body=f"return {returned}")))) == {"a": "1", "b": "2"}
 
 
 @pytest.mark.parametrize("returned", ['"ab"', '{"1", "2"}', '{"a": "1", "c": "2"}', 'b"ab"'])
-def test_what_has_neither_names_nor_an_order_is_no_outcome(function, trained, returned):
+def test_a_result_with_neither_names_nor_an_order_is_rejected(function, trained, returned):
     assert "declares a, b" in trained(sdk.train_specification(function(OUTCOME.format(body=f"return {returned}"))), check=1).stdout
 
 

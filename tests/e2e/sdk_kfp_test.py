@@ -149,7 +149,7 @@ def test_task_of_the_sdk_1_8_is_not_cached_and_says_its_image_and_retries(made):
     assert task["container"]["image"] == "registry.example/trainstep:9"
 
 
-def test_settings_of_the_task_count_for_the_pods_that_train(made, backend):
+def test_settings_of_the_task_apply_to_the_training_pods(made, backend):
     ir = v2.load(made["v2"] / "settings.yaml")
     component = ir["components"]["comp-train"]
     assert component["inputDefinitions"]["parameters"]["task_config"]["parameterType"] == "TASK_CONFIG"

@@ -184,7 +184,7 @@ def test_specification_may_be_a_file_a_text_or_image_and_command(script):
     assert output.endswith('all forms\na string is not read as a file; to pass the content of one, use pathlib.Path("specification.json")\n')
 
 
-def test_surroundings_that_are_none_are_named(script, tmp_path):
+def test_invalid_environments_are_reported(script, tmp_path):
     output = script("""
         import os, pathlib
 
@@ -267,7 +267,7 @@ def test_inputs_are_in_no_command_line_and_stay_nowhere(start, tmp_path):
     assert [path for path in tmp_path.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()] == []
 
 
-def test_inputs_may_be_longer_than_a_word_of_a_command_line(script):
+def test_inputs_may_exceed_the_length_limit_of_an_argument(script):
     output = script("""
         def train(a: str, b: str, c: str) -> int:
             return len(a + b + c)
@@ -307,7 +307,7 @@ def test_returned_values_are_those_of_python(script):
     assert output.endswith("{'best': nan, 'worst': -inf, 'text': 'NaN'} {'Output': {'loss': inf, 'what': 1}} {}\n")
 
 
-def test_an_optional_value_that_is_none_is_said_and_none_in_the_results(script):
+def test_an_optional_value_of_none_is_reported_and_is_none_in_the_results(script):
     output = script("""
         from typing import Optional
 
@@ -449,12 +449,12 @@ REAPING = """
     ("trainstep.run(killed)", "InfrastructureError"),
     ('trainstep.run({"image": "a", "command": ["true"]})', "no error"),
 ])
-def test_the_end_is_known_where_somebody_else_waits_for_the_process(script, reaping, call, error):
+def test_exit_code_is_known_although_another_thread_waits_for_the_process(script, reaping, call, error):
     output = script(REAPING % (reaping, call))
     assert output.splitlines()[-1].startswith(error)
 
 
-def test_what_a_path_says_is_no_verdict(script):
+def test_a_path_that_looks_like_a_verdict_is_not_one(script):
     output = script("""
         def train(fail: bool):
             assert not fail
@@ -514,7 +514,7 @@ def asleep(start, tmp_path):
 TWO = '{}, {"distribution_type": "PyTorch", "number_of_workers": 2}'
 
 
-def test_interrupt_ends_the_training_and_leaves_nobody(asleep, tmp_path):
+def test_interrupt_ends_the_training_and_leaves_no_process(asleep, tmp_path):
     process = asleep(f"""
     try:
         trainstep.run(train, {TWO})
@@ -527,7 +527,7 @@ def test_interrupt_ends_the_training_and_leaves_nobody(asleep, tmp_path):
     assert left_of(tmp_path) == []
 
 
-def test_interrupt_while_the_training_starts_leaves_nobody_and_no_handler(script, tmp_path):
+def test_interrupt_during_the_start_leaves_no_process_and_no_handler(script, tmp_path):
     output = script(SLEEP + """
     import os, signal
 
@@ -549,7 +549,7 @@ def test_interrupt_while_the_training_starts_leaves_nobody_and_no_handler(script
     assert left_of(tmp_path) == []
 
 
-def test_killed_interpreter_takes_its_training_along(asleep, tmp_path):
+def test_killed_interpreter_stops_its_training(asleep, tmp_path):
     process = asleep(f"    trainstep.run(train, {TWO})")
     process.kill()
     process.wait()

@@ -174,7 +174,7 @@ def test_placeholders_of_the_sdks_are_refused_and_those_of_templates_are_texts(s
     (2**53, True), (2**53 + 1, False), (-(2**53) - 1, False), (2**60, False), (True, True), ("x", True), (0.1, True), (1e-320, True), (1e18, True),
     (1e21, True), (2.0**60, False), (1e300, True), (float("nan"), False), (float("-inf"), False),
 ])
-def test_numbers_that_are_the_same_behind_a_double_and_its_shortest_text(value, exact):
+def test_numbers_that_survive_conversion_to_a_double_and_back(value, exact):
     assert is_exact(value) == exact
     if exact:
         for_struct("x", {"a": [value]})

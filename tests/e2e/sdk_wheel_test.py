@@ -69,7 +69,7 @@ def test_wheels_of_other_machines_are_named_by_their_programs(python_of, tmp_pat
     assert "is no program for x86_64, aarch64, ppc64le" in name_for(b"#!/bin/sh\nexec something else\n").stderr
 
 
-def test_import_loads_nothing_but_its_own_file(script):
+def test_import_loads_only_its_own_module(script):
     loaded = script("""
         import sys
         print([name for name in sys.modules if name.partition(".")[0] == "trainstep"])

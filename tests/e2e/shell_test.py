@@ -133,7 +133,7 @@ def test_manual_page_is_correct(page):
     assert read.stderr == ""
 
 
-def test_manual_page_says_what_help_says(page, trainstep):
+def test_manual_page_matches_help(page, trainstep):
     shown = subprocess.run(["mandoc", "-T", "ascii", "-O", "width=900", page], capture_output=True, text=True, check=True).stdout
     text = " ".join(re.sub(".\b", "", shown).split())
     commands = re.findall(r"^  ([a-z]+) ", trainstep("--help").stdout.partition("Subcommands:")[2].partition("Examples:")[0], re.MULTILINE)

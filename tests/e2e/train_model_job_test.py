@@ -132,7 +132,7 @@ def test_every_published_input_by_position_reaches_the_job(compiled, argo, rende
     assert words[words.index("-np") + 1] == "4"
 
 
-def test_image_of_ones_own_takes_the_place_of_the_published_default(tmp_path):
+def test_a_custom_image_replaces_the_published_default(tmp_path):
     make = [sys.executable, ROOT / "tools/make_component.py", "--image", "registry.example/trainstep:7", "--base-image", "registry.example/train:1"]
     subprocess.run([*make, tmp_path], check=True)
     made = yaml.safe_load((tmp_path / "train-model-job/component.yaml").read_text(encoding="utf-8"))

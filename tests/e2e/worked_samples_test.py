@@ -40,7 +40,7 @@ def number(name, text):
     return float(re.findall(rf"^{name}=(\S+)$", text, re.MULTILINE)[-1])
 
 
-def test_two_workers_teach_a_network_new_shapes_and_the_next_training_takes_its_weights_over(train, evaluate, tmp_path):
+def test_two_workers_fine_tune_a_network_and_the_next_training_reuses_its_weights(train, evaluate, tmp_path):
     log = train("images", "v2", "first", distribution=TWO)
     assert "known shapes: rank 1 of 2 trains on 1000 images" in log and "new shapes: rank 1 of 2 trains on 1000 images" in log
     assert re.search(r"epoch=6/6 loss=\S+ accuracy=\S+ samples_per_second=\d+", log)

@@ -151,7 +151,7 @@ def test_a_signal_while_outputs_are_delivered_leaves_neither_uploads_nor_half_a_
     assert json.loads(message.read_text())["class"] == "cancelled"
 
 
-def test_an_agent_that_is_its_containers_first_process_hears_a_signal_while_it_delivers(before):
+def test_an_agent_that_is_pid_1_handles_a_signal_during_delivery(before):
     """The kernel gives process 1 no signal that it neither handles nor blocks."""
     script = 'mkdir -p "$MODEL" && head -c 20000000 /dev/zero >"$MODEL/large"'
     store, process, _ = before("PUT /bkt/run/model/large?partNumber=2", script, AS_A_CONTAINER)
@@ -161,7 +161,7 @@ def test_an_agent_that_is_its_containers_first_process_hears_a_signal_while_it_d
     assert store.uploads == set()
 
 
-def test_a_signal_while_only_the_record_is_to_be_written_leaves_no_model_where_others_look(before):
+def test_a_signal_before_the_record_is_written_removes_the_model_again(before):
     script = 'mkdir -p "$MODEL" && echo w >"$MODEL/weights"'
     store, process, message = before("PUT /bkt/run/.trainstep/train/finished.json$", script)
     assert "/bkt/run/model/weights" in store.objects
@@ -206,7 +206,7 @@ def test_a_program_that_saves_and_leaves_at_a_sigterm_has_not_trained(tmp_path, 
 
 
 @pytest.mark.parametrize("change, said", [(os.remove, "was removed"), (lambda file: os.truncate(file, 1000), "had 20000000 bytes and has 1000")])
-def test_an_output_that_somebody_changes_while_it_is_delivered_fails(tmp_path, change, said):
+def test_an_output_that_changes_during_delivery_fails(tmp_path, change, said):
     checkpoint = tmp_path / "shared.pt"
     met = []
 
@@ -260,7 +260,7 @@ def test_a_killed_agent_leaves_nothing_running(tmp_path, role, killed):
     until(lambda: all(gone(pid) for pid in left), "the end of all that it had started", 30)
 
 
-def test_each_index_trains_after_another_has_finished_and_goes_on_from_its_own_checkpoints(tmp_path):
+def test_each_index_trains_after_another_has_finished_and_resumes_from_its_own_checkpoints(tmp_path):
     store = Store("no request")
     saved = tmp_path / "saved"
     script = f'''mkdir -p "$MODEL" {saved}; cat {saved}/latest/step 2>/dev/null >>{tmp_path}/seen || echo none >>{tmp_path}/seen
@@ -278,7 +278,7 @@ mkdir {saved}/step-$STEP; echo "$JOB_COMPLETION_INDEX $STEP" >{saved}/step-$STEP
     assert (tmp_path / "seen").read_text().splitlines() == ["none", "none", "0 1", "1 1", "1 2"]  # the third one of index 0 has nothing left to do
 
 
-def test_a_file_that_came_with_the_image_does_not_stand_in_for_the_saved_checkpoints(tmp_path):
+def test_a_file_of_the_image_does_not_replace_the_saved_checkpoints(tmp_path):
     store = Store("no request")
     saved = tmp_path / "saved"
     script = f'cat {saved}/step >>{tmp_path}/seen 2>/dev/null; echo "$STEP" >{saved}/step; mkdir -p "$MODEL"; echo m >"$MODEL/m"; exit $CODE'

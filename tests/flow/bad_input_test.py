@@ -339,7 +339,7 @@ NOT_HERE = {
 
 
 @pytest.mark.parametrize("name", NOT_HERE)
-def test_what_cannot_be_started_here_is_said_and_leaves_nothing(name, tmp_path):
+def test_a_run_that_cannot_start_here_reports_why_and_leaves_nothing(name, tmp_path):
     words, parts = NOT_HERE[name]
     ended = call(PROGRAM, tmp_path, ["run", *words])
     assert ended.code == 2
@@ -373,13 +373,13 @@ def test_errors_are_lines_of_json_where_the_log_is(name, tmp_path):
     assert set(line) == {"time", "source", "level", "message"} and line["source"] == "trainstep" and line["level"] == "error" and line["message"]
 
 
-def test_record_that_cannot_be_written_is_said_and_ends_no_training(tmp_path):
+def test_an_unwritable_record_is_reported_and_does_not_end_the_training(tmp_path):
     ended = call(PROGRAM, tmp_path, ["run", "--record", "/dev/full", *specification('{"image": "none", "command": ["echo", "loss=1"]}')])
     assert ended.code == 0, ended.err
     assert ended.out.count("--record: cannot write /dev/full: No space left on device; the record is incomplete") == 1
 
 
-def test_what_holds_a_secret_or_names_a_file_is_not_sent_and_it_is_said(tmp_path):
+def test_secrets_and_file_names_are_not_passed_on_and_this_is_reported(tmp_path):
     around = {
         "HTTPS_PROXY": "http://me:hunter22@proxy:3128", "REQUESTS_CA_BUNDLE": "/home/me/corp.pem",
         "PIP_INDEX_URL": "https://pypi.example.com/simple",
@@ -414,7 +414,7 @@ def test_report_and_record_show_no_secret_and_are_the_owners(tmp_path):
     assert "hf-12345678" not in verdict and "gitlab-ci-token" not in verdict
 
 
-def test_a_number_that_is_a_secret_is_no_metric(tmp_path):
+def test_a_secret_number_is_not_a_metric(tmp_path):
     component = {
         "name": "train",
         "outputs": [{"name": "metrics", "type": "Metrics"}],
@@ -451,7 +451,7 @@ LAST_WORDS = {
 
 
 @pytest.mark.parametrize("name", LAST_WORDS)
-def test_the_last_words_of_a_program_are_told_without_secrets(tmp_path, name):
+def test_the_last_lines_of_a_program_are_shown_without_secrets(tmp_path, name):
     script, inputs, parameters = LAST_WORDS[name]
     words = [{"inputValue": one["name"]} for one in inputs]
     component = {"image": "none", "command": ["sh", "-c", f"({script}) >&2; exit 1", "sh", *words], "inputs": inputs}
@@ -527,14 +527,14 @@ OPTIONAL = {
 }
 
 
-def test_a_value_that_may_be_none_may_be_left_out(tmp_path):
+def test_an_optional_value_may_be_omitted(tmp_path):
     words = ["--results", str(tmp_path / "results"), "--report", str(tmp_path / "report")]
     ended = call(PROGRAM, tmp_path, ["run", "--cluster", "local", *specification(json.dumps(OPTIONAL)), *words])
     assert ended.code == 0, ended.out + ended.err
     assert json.loads((tmp_path / "results").read_text()) == {"best": None} and "no value" in (tmp_path / "report").read_text()
 
 
-def test_a_value_that_may_be_none_is_refused_as_a_parameter_before_the_training(tmp_path):
+def test_an_optional_value_is_rejected_as_a_parameter_before_the_training(tmp_path):
     outputs = {"parameters": {"best": {"outputFile": str(tmp_path / "best")}}, "outputFile": str(tmp_path / "output.json")}
     executor_input = {"inputs": {"parameterValues": {"train_specification": json.dumps(OPTIONAL)}}, "outputs": outputs}
     ended = call(PROGRAM, tmp_path, ["run", "--cluster", "local", "--executor-input", json.dumps(executor_input)])

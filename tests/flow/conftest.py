@@ -22,7 +22,7 @@ from waiting import until  # noqa: E402
 usual_signals()
 
 PROGRAM = pathlib.Path(os.environ.get("TRAINSTEP", ROOT / "build/dev/trainstep")).resolve()
-LIMIT = 10  # seconds within which everybody must be gone
+LIMIT = 10  # seconds within which all processes must be gone
 
 
 class Gang:

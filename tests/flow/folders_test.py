@@ -55,7 +55,7 @@ def test_the_processes_of_one_worker_write_one_model(run, tmp_path, type_, rank)
     assert sorted(entry.name for entry in (tmp_path / "model").iterdir()) == ["shard-0", "shard-1"] and "has written" not in said
 
 
-def test_what_other_workers_have_written_to_an_output_is_told(run, tmp_path):
+def test_what_other_workers_wrote_to_an_output_is_reported(run, tmp_path):
     workers = json.dumps({"distribution_type": "PyTorch", "number_of_workers": 3})
     words = ["--model-dir", "model", "--run-dir", "run", "--distribution-specification", workers]
     code, said = run(f'LOOKS=0; [ "$RANK" -eq 1 ] || {{ {SHARDS}; }}', *words)
@@ -89,7 +89,7 @@ def data(tmp_path):
     return data
 
 
-def test_what_a_program_has_mounted_in_its_temporary_folder_stays_and_is_told(run, namespace, data, tmp_path):
+def test_mounts_in_the_temporary_folder_are_kept_and_reported(run, namespace, data, tmp_path):
     code, said = run(f"mkdir $TMPDIR/bucket $TMPDIR/other; mount --bind {data} $TMPDIR/bucket", beneath=namespace)
     assert code == 0, said
     assert "temporary files of the run are kept: cannot remove " in said
@@ -161,7 +161,7 @@ def test_a_mounted_file_that_cannot_be_written_is_refused_before_the_training(ru
     assert f"cannot write to {tmp_path}/file: Read-only file system" in said and not (tmp_path / "temporary/began").exists()
 
 
-def test_a_folder_for_a_mounted_file_is_named_and_stays_beside_it(run, namespace, mounted, tmp_path):
+def test_a_folder_written_to_a_mounted_file_is_reported_and_kept_next_to_it(run, namespace, mounted, tmp_path):
     outside = mounted("model")
     code, said = run("mkdir $0; echo weights >$0/weights", "--model-dir", "model", beneath=namespace)
     assert code == 1, said
@@ -179,7 +179,7 @@ def test_a_link_in_the_temporary_folder_is_not_followed(run, data):
 
 @pytest.fixture
 def user(tmp_path):
-    """Who runs the step: nobody, as root may do all that no mode allows; None: who runs this."""
+    """The user that runs the step: nobody, because root ignores modes; None: the current user."""
     if os.getuid() != 0:
         return None
     for folder in (tmp_path, tmp_path / "temporary"):
@@ -188,7 +188,7 @@ def user(tmp_path):
 
 
 @pytest.mark.parametrize("mode", ["555", "000"])
-def test_folders_without_rights_go_with_the_temporary_folder(run, user, mode, tmp_path):
+def test_unreadable_folders_are_removed_with_the_temporary_folder(run, user, mode, tmp_path):
     code, said = run(f"mkdir -p $TMPDIR/mod/x; echo 1 >$TMPDIR/mod/x/file; chmod {mode} $TMPDIR/mod/x $TMPDIR/mod", user=user)
     assert code == 0, said
     assert "stay" not in said
@@ -243,7 +243,7 @@ def test_a_disk_that_is_full_has_no_place_for_an_exit_code_and_nothing_begins(ru
     assert not (tmp_path / "begun").exists()
 
 
-def test_that_a_failed_run_cannot_write_its_outputs_is_told(run, namespace, small):
+def test_outputs_that_a_failed_run_cannot_write_are_reported(run, namespace, small):
     subprocess.run([*namespace, "sh", "-c", f"echo '{{}}' >{small}/metrics.json"], check=True)
     script = f"echo loss=1; dd if=/dev/zero of={small}/filled bs=4k count=100 2>&1; exit 7"
     code, said = run(script, "--metrics", small / "metrics.json", "--run-dir", "run", beneath=namespace)
@@ -269,7 +269,7 @@ def frozen(tmp_path):
 
 @pytest.mark.parametrize("attribute", ["i", "a"])
 @pytest.mark.parametrize("place", ["metrics.json", "."])
-def test_what_takes_no_change_is_no_place_for_an_output_and_nothing_begins(run, frozen, tmp_path, attribute, place):
+def test_immutable_outputs_are_rejected_before_anything_starts(run, frozen, tmp_path, attribute, place):
     out = tmp_path / "out"
     out.mkdir()
     (out / "metrics.json").write_text("{}")
@@ -279,7 +279,7 @@ def test_what_takes_no_change_is_no_place_for_an_output_and_nothing_begins(run, 
     assert not (tmp_path / "begun").exists()
 
 
-def test_a_file_that_takes_no_change_by_now_fails_the_run_before_the_model_is_there(run, frozen, tmp_path):
+def test_a_file_that_becomes_immutable_fails_the_run_before_the_model_is_committed(run, frozen, tmp_path):
     (tmp_path / "metrics.json").write_text("{}")
     (tmp_path / "model").mkdir()
     (tmp_path / "model/weights").write_text("older")
@@ -311,7 +311,7 @@ def test_a_folder_of_a_containers_image_is_replaced_as_any_other(run, namespace,
 
 @pytest.mark.parametrize("end", [0, 1])
 @pytest.mark.parametrize("mode", ["644", "000"])
-def test_a_model_that_cannot_be_looked_into_stays_until_the_next_run(run, user, end, mode, tmp_path):
+def test_an_unreadable_model_is_kept_until_the_next_run(run, user, end, mode, tmp_path):
     code, said = run(f"mkdir $0; echo weights >$0/weights; chmod {mode} $0/weights $0; exit {end}", "--model-dir", "model", user=user)
     assert code == 1, said
     left = tmp_path / ".model.trainstep/new/model"
@@ -326,7 +326,7 @@ def test_a_model_that_cannot_be_looked_into_stays_until_the_next_run(run, user, 
 
 @pytest.fixture
 def shared(tmp_path, user):
-    """A folder like /tmp with files of another user that everybody may write."""
+    """A world-writable sticky folder like /tmp, with files of another user."""
     if user is None:
         pytest.skip("only root can make files of another user")
     folder = tmp_path / "shared"
@@ -373,7 +373,7 @@ def contents(folder):
     return {path.relative_to(folder): path.readlink() if path.is_symlink() else path.read_text() for path in folder.rglob("*") if not path.is_dir()}
 
 
-def test_a_folder_of_the_users_is_no_runs_folder(run, tmp_path):
+def test_a_folder_of_the_user_is_not_used_as_a_run_folder(run, tmp_path):
     (tmp_path / "real").write_text("#!/bin/sh\n")
     venv = tmp_path / "venv"
     for path, text in {"bin/python": "users", "outputs/model_dir": "users", "main/executor_output.json": "{}"}.items():

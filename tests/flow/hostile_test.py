@@ -111,7 +111,7 @@ def test_local_step_succeeds_with_a_whole_model_only(step, gang, tmp_path, progr
 
 
 @PROGRAMS
-def test_agent_tells_of_a_whole_model_only(gang, tmp_path, program, code, said):
+def test_agent_reports_only_a_complete_model(gang, tmp_path, program, code, said):
     outputs = tmp_path / "outputs"
     task = {
         "job": "train",
@@ -145,7 +145,7 @@ def test_agent_tells_of_a_whole_model_only(gang, tmp_path, program, code, said):
         assert said in ended.stderr.decode()
 
 
-def test_nothing_is_no_model_where_ten_thousand_old_files_lie(step, gang, tmp_path):
+def test_an_unwritten_model_is_absent_although_ten_thousand_old_files_exist(step, gang, tmp_path):
     old = tmp_path / "model"
     old.mkdir()
     for number in range(10_100):
@@ -162,7 +162,7 @@ def test_model_of_an_attempt_that_was_killed_is_not_the_next_ones(step, gang, tm
     assert not (tmp_path / "model").exists()
 
 
-def test_attempt_may_go_on_from_what_the_one_before_saved(step, tmp_path):
+def test_an_attempt_may_resume_from_files_of_the_previous_one(step, tmp_path):
     assert step("half_then_whole.sh", options=RESTART) == 0
     assert tree(tmp_path / "model") == {"shard-0": "half\n", "shard-1": "other half\n"}
 
@@ -178,7 +178,7 @@ LINKS = {
 
 
 @pytest.mark.parametrize("links", LINKS.values(), ids=list(LINKS))
-def test_what_links_lead_to_is_there_when_the_run_has_gone(step, gang, tmp_path, links):
+def test_link_targets_are_copied_before_the_run_is_removed(step, gang, tmp_path, links):
     assert step(None, command=script(links), temporary=tmp_path) == 0, gang.output()
     model = tmp_path / "model"
     assert not model.is_symlink()
@@ -195,7 +195,7 @@ UNBOUND = {
 
 
 @pytest.mark.parametrize("links", UNBOUND.values(), ids=list(UNBOUND))
-def test_an_output_that_nobody_asked_for_is_whole_in_the_runs_folder(step, gang, tmp_path, links):
+def test_an_unrequested_output_is_complete_in_the_run_folder(step, gang, tmp_path, links):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     assert step(None, command=["sh", "-c", links, {"outputPath": "other"}], temporary=temporary) == 0, gang.output()
@@ -233,7 +233,7 @@ def test_server_that_is_stopped_may_have_its_own_files_open_but_not_the_model(st
 # --- outputs appear whole, or not at all ---
 
 
-def test_older_model_is_replaced_as_a_whole_and_what_nobody_knows_is_kept(step, gang, tmp_path):
+def test_older_model_is_replaced_as_a_whole_and_unknown_contents_are_kept(step, gang, tmp_path):
     (tmp_path / "model").mkdir()
     for number in range(4):
         (tmp_path / f"model/shard-{number}").write_text("old")
@@ -264,7 +264,7 @@ def hidden(folder):
     return [name for name in os.listdir(folder) if name.startswith(".")]
 
 
-def test_what_is_saved_beside_the_model_is_said_and_stays_until_the_next_run(step, gang, tmp_path):
+def test_files_saved_next_to_the_model_are_reported_and_kept_until_the_next_run(step, gang, tmp_path):
     assert step(None, command=script('mkdir "$0"; echo w >"$0/weights"; echo b >"$0.bin"')) == 0
     assert tree(tmp_path / "model") == {"weights": "w\n"}
     left = re.search(r"model_dir: files the program saved next to it are not part of it, and are in (\S+) until the next run", gang.output())
@@ -274,7 +274,7 @@ def test_what_is_saved_beside_the_model_is_said_and_stays_until_the_next_run(ste
     assert not hidden(tmp_path)
 
 
-def test_a_failed_run_says_where_it_has_saved_beside_the_model(step, gang, tmp_path):
+def test_a_failed_run_reports_where_it_saved_files_next_to_the_model(step, gang, tmp_path):
     assert step(None, command=script('echo b >"$0.bin"; exit 3')) == 1
     left = re.search(r"model_dir: the program's output is in (\S+) until the next run", gang.output())
     assert tree(left[1]) == {"model.bin": "b\n"}
@@ -291,7 +291,7 @@ def test_a_run_without_a_model_leaves_no_folders_that_it_made_for_one(step, tmp_
     assert not (tmp_path / "new").exists()
 
 
-def test_a_killed_run_says_where_the_model_is_left(step, gang, tmp_path):
+def test_a_killed_run_reports_where_the_model_is(step, gang, tmp_path):
     assert step(None, command=script('echo half >"$0"; kill -KILL $PPID; exec sleep 1000')) == 3
     left = re.search(r"model_dir: the program's output is in (\S+) until the next run", gang.output())
     assert pathlib.Path(left[1]).read_text() == "half\n"
@@ -370,7 +370,7 @@ def test_model_dir_that_holds_what_is_not_a_model_is_refused(step, gang, tmp_pat
 # --- who fails late, who is left, who is killed ---
 
 
-def test_rank_that_fails_after_the_success_is_told_with_its_last_lines(step, gang, tmp_path):
+def test_rank_that_fails_after_the_success_is_reported_with_its_last_lines(step, gang, tmp_path):
     """As the training operator: a PyTorchJob has succeeded when its Master has."""
     late = 'if [ "$RANK" = 0 ]; then echo $$ >../pid.new; mv ../pid.new ../pid; mkdir "$0"; echo w >"$0/weights"; exit 0; fi\n'
     late += "until test -e ../pid; do sleep 0.01; done; while test -e /proc/$(cat ../pid); do sleep 0.01; done; echo its last words; exit 9"
@@ -388,7 +388,7 @@ def test_orphan_without_variables_ends_before_the_next_attempt(step, gang):
     assert re.search(r"killed the processes it left running: \d+ \(\w+\)", gang.output())
 
 
-def test_orphan_of_one_replica_is_told_from_that_of_another(step, gang):
+def test_orphans_of_two_replicas_are_distinguished(step, gang):
     """The Master's daemon lives as long as the Master, whatever becomes of a worker that is started again."""
     master = f"{ORPHAN}until test -e ../worker-0/done; do sleep 0.01; done; kill -0 \"$(cat pid)\" || exit 8; mkdir \"$0\"; echo w >\"$0/weights\"; exit 0"
     worker = f"if test -e pid; then kill -0 \"$(cat pid)\" && exit 7; touch done; exit 0; fi\n{ORPHAN}until test -e ../master-0/pid; do sleep 0.01; done; exit 1"
@@ -397,7 +397,7 @@ def test_orphan_of_one_replica_is_told_from_that_of_another(step, gang):
 
 
 @pytest.mark.parametrize("whom", ["program", "guard"])
-def test_temporary_folder_goes_whoever_is_killed(step, gang, tmp_path, whom):
+def test_temporary_folder_is_removed_whichever_process_is_killed(step, gang, tmp_path, whom):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     process = step(None, command=script('echo x >"$TMPDIR/file"; echo ready; exec sleep 1000'), temporary=temporary, wait=False)
@@ -410,7 +410,7 @@ def test_temporary_folder_goes_whoever_is_killed(step, gang, tmp_path, whom):
 
 
 @pytest.mark.parametrize("whom", ["program", "guard"])
-def test_files_with_a_programs_variables_go_whoever_is_killed(step, gang, tmp_path, whom):
+def test_files_with_a_programs_variables_are_removed_whichever_process_is_killed(step, gang, tmp_path, whom):
     options = {"environment": {"HF_TOKEN": "hf-12345678"}}
 
     def holding():
@@ -427,7 +427,7 @@ def test_files_with_a_programs_variables_go_whoever_is_killed(step, gang, tmp_pa
         until(lambda: not holding(), "no file with a variable")
 
 
-def test_a_killed_run_has_a_last_word_too(step, gang, tmp_path):
+def test_a_killed_run_reports_its_end(step, gang, tmp_path):
     word = tmp_path / "termination-log"
     word.touch()
     process = step(None, command=script("echo ready; exec sleep 1000"), variables={"TRAINSTEP_TERMINATION_LOG": str(word)}, wait=False)
@@ -450,7 +450,7 @@ def test_soft_limit_of_open_files_is_raised(step, gang):
     assert step(None, command=save, distribution=many, limit=files(40, 4096)) == 0, gang.output()
 
 
-def test_hard_limit_of_open_files_is_told_before_anything_starts(step, gang, tmp_path):
+def test_hard_limit_of_open_files_is_reported_before_anything_starts(step, gang, tmp_path):
     many = {"distribution_type": "PyTorch", "number_of_workers": 20}
     assert step(None, command=script("touch started"), distribution=many, limit=files(40, 40)) == 2
     assert re.search(r"this many processes require \d+ open files, the limit is 40", gang.output())

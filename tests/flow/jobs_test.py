@@ -238,7 +238,7 @@ def complete_job(api, definitions):
     ],
     ids=["defined", "unmatched", "broken", "none"],
 )
-def test_attach_reads_metrics_as_the_step_was_told_to(api, environment, written, metrics, said, tmp_path):
+def test_attach_uses_the_metric_definitions_of_the_step(api, environment, written, metrics, said, tmp_path):
     complete_job(api, written)
     api.says = " loss=9 acc=0.5 and the loss is 0.25"
     done = trainstep(environment, "attach", "r", "--metrics", str(tmp_path / "metrics"))
@@ -249,7 +249,7 @@ def test_attach_reads_metrics_as_the_step_was_told_to(api, environment, written,
     assert api.written() == []
 
 
-def test_nothing_is_said_of_patterns_for_a_log_that_could_not_be_read(api, environment):
+def test_unmatched_patterns_are_not_reported_for_a_log_that_could_not_be_read(api, environment):
     complete_job(api, [{"name": "loss", "regex": "loss is ([0-9.]+)"}])
     api.forbidden.add("log pods")
     done = trainstep(environment, "attach", "r")
@@ -259,7 +259,7 @@ def test_nothing_is_said_of_patterns_for_a_log_that_could_not_be_read(api, envir
 
 
 @pytest.mark.parametrize("words", [["list"], ["logs", "r"], ["logs", "r", "worker-7"], ["logs", "nobody"], ["attach", "nobody"]])
-def test_who_looks_on_sends_nothing_but_get(api, environment, words):
+def test_attach_sends_only_get_requests(api, environment, words):
     api.pods = [ENDED]
     for forbidden in (set(), {"* pods"}, {"log pods"}, {"* pytorchjobs", "* mpijobs"}, {"* jobs"}):
         api.forbidden = forbidden
@@ -311,7 +311,7 @@ def test_with_rights_on_one_kind_its_jobs_are_listed_and_stopped(api, environmen
     assert len(api.written()) == 1
 
 
-def test_stop_says_where_the_data_of_a_job_stay_that_only_its_step_can_remove(api, environment):
+def test_stop_reports_where_data_remains_that_only_the_step_can_remove(api, environment):
     record = {"uri": "s3://bkt/jobs/digits-1/finished.json", "store": 0}
     task = {"job": "digits-1", "stores": [{"endpoint": "http://store:9000"}], "record": record}
     train = {"name": "train", "env": [{"name": "TRAINSTEP_TASK", "value": json.dumps(task)}]}
@@ -327,7 +327,7 @@ def test_a_job_that_is_served_twice_is_one(api, environment):
     assert trainstep(environment, "stop", "r").returncode == 0
 
 
-def test_a_job_whose_labels_somebody_has_taken_is_listed_and_found_by_its_name(api, environment):
+def test_a_job_whose_labels_were_removed_is_listed_and_found_by_name(api, environment):
     api.jobs = [JOB | {"metadata": JOB["metadata"] | {"labels": {"app.kubernetes.io/managed-by": "trainstep"}}}]
     assert trainstep(environment, "list").stdout.splitlines()[1].split()[:3] == ["<none>", "Job", "digits-1"]
     assert trainstep(environment, "stop", "digits-1").returncode == 0
@@ -340,7 +340,7 @@ GATEWAYS = (404, b"<html>default backend - 404</html>", False)
 
 
 @pytest.mark.parametrize("odd", [CONFLICT, FORBIDDEN, NO_SUCH_PATH, GATEWAYS], ids=["conflict", "forbidden", "no such path", "gateway"])
-def test_stop_takes_only_an_answer_about_its_job_for_its_end(api, environment, odd):
+def test_stop_accepts_only_a_response_about_its_job_as_its_end(api, environment, odd):
     api.odd = [odd]
     stopped = trainstep(environment, "stop", "r")
     assert (stopped.returncode, stopped.stdout) == (0, "jobs/digits-1 and its pods are deleted\n"), stopped.stderr
@@ -367,7 +367,7 @@ def test_stop_names_the_finalizer_that_it_waits_for(api, environment):
 
 
 @pytest.mark.parametrize("call", ["stop('')", "stop(' ')", "stop('--help')", "stop(None)", "logs('')", "logs('r', '--help')", "attach('', bar=False)", "stop('r\\n')"])
-def test_python_sends_no_name_that_is_none(api, environment, call, tmp_path):
+def test_python_rejects_an_invalid_name(api, environment, call, tmp_path):
     paths = {"PYTHONPATH": str(ROOT / "sdk"), "TRAINSTEP": str(PROGRAM)}
     words = ["/usr/bin/python3", "-B", "-c", f"import trainstep\ntrainstep.{call}"]
     done = subprocess.run(words, env=environment | paths, cwd=tmp_path, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
@@ -385,7 +385,7 @@ def test_python_lists_a_job_without_a_run(api, environment, tmp_path):
     assert done.stdout == "['', 'digits-1']\n", done.stderr
 
 
-def test_check_refuses_a_word_that_no_program_can_be_given(api, environment, tmp_path):
+def test_check_rejects_an_argument_that_the_kernel_does_not_accept(api, environment, tmp_path):
     (tmp_path / "specification").write_text(json.dumps({"image": "a", "command": ["x", "y" * 200_000]}))
     ended = trainstep(environment, "check", "--context", "c", "--train-specification", f"@{tmp_path / 'specification'}")
     assert ended.returncode == 2

@@ -50,7 +50,7 @@ def test_killed_rank_is_named(gang):
 
 @KINDS
 @pytest.mark.parametrize("script", [READY, STUBBORN], ids=["ordinary", "stubborn"])
-def test_killed_trainstep_leaves_nobody(gang, distribution, ranks, script):
+def test_killed_trainstep_leaves_no_process(gang, distribution, ranks, script):
     gang.start(script, distribution).until_said("] ready", ranks)
     os.kill(gang.child(), signal.SIGKILL)
     assert gang.exit_code() == 3
@@ -60,7 +60,7 @@ def test_killed_trainstep_leaves_nobody(gang, distribution, ranks, script):
 
 @KINDS
 @pytest.mark.parametrize("script, options", [(READY, {}), (STUBBORN, {})], ids=["ordinary", "stubborn"])
-def test_killed_guard_leaves_nobody(gang, distribution, ranks, script, options):
+def test_killed_guard_leaves_no_process(gang, distribution, ranks, script, options):
     gang.start(script, distribution, options).until_said("] ready", ranks)
     gang.process.kill()
     gang.assert_gone()
@@ -68,7 +68,7 @@ def test_killed_guard_leaves_nobody(gang, distribution, ranks, script, options):
 
 
 @KINDS
-def test_killed_group_leaves_nobody_and_no_folder(gang, distribution, ranks):
+def test_killed_process_group_leaves_no_process_and_no_folder(gang, distribution, ranks):
     """As `timeout -s KILL` and a shell's `kill -9 %1` do."""
     gang.start('echo "in $TMPDIR"; setsid sleep 1000 & ' + READY, distribution, preexec_fn=os.setpgrp).until_said("] ready", ranks)
     folder = re.search(r"] in (.*)", gang.output())[1]
@@ -159,8 +159,8 @@ def below_a_shell(words, **how):
     return subprocess.Popen(["bash", "-mc", f"{shlex.join(map(str, words))}; touch paused; until [ -e go ]; do sleep 0.05; done; fg >/dev/null"], **how)
 
 
-def test_ctrl_z_pauses_and_fg_goes_on(gang):
-    """On a terminal that stops whoever writes from the background."""
+def test_ctrl_z_pauses_and_fg_resumes(gang):
+    """On a terminal that stops background processes that write to it (tostop)."""
     controller, terminal = pty.openpty()
     settings = termios.tcgetattr(terminal)
     settings[3] |= termios.TOSTOP
@@ -189,7 +189,7 @@ def test_ctrl_z_pauses_and_fg_goes_on(gang):
 
 
 def test_terminal_that_is_closed_is_a_stop(gang):
-    """Whoever is the session's first process alone gets the signal: here the guard, as under ssh, docker run -it and xterm -e."""
+    """Only the session leader gets the signal: here the guard, as under ssh, docker run -it and xterm -e."""
     controller, terminal = pty.openpty()
 
     def take_terminal():
@@ -204,8 +204,8 @@ def test_terminal_that_is_closed_is_a_stop(gang):
     assert not gang.all()
 
 
-def test_what_the_caller_ignores_and_blocks_is_neither_ours_nor_the_programs(gang):
-    """A supervisor that does not wait for its children ignores SIGCHLD, and exec keeps that: nobody would learn of an end."""
+def test_signals_ignored_and_blocked_by_the_caller_affect_neither_us_nor_the_program(gang):
+    """A supervisor that does not wait for its children ignores SIGCHLD, and exec keeps that: no end would be noticed."""
 
     def as_some_supervisors():
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -219,21 +219,21 @@ def test_what_the_caller_ignores_and_blocks_is_neither_ours_nor_the_programs(gan
 
 
 @pytest.mark.parametrize("killed, code", [(False, "130\n"), (True, "")], ids=["cancelled", "killed"])
-def test_exit_code_is_written_last_and_not_by_whoever_is_killed(gang, tmp_path, killed, code):
+def test_exit_code_is_written_last_and_not_by_a_killed_run(gang, tmp_path, killed, code):
     path = tmp_path / "exit_code"
     path.write_text("0\n")  # of an earlier run
     gang.start(READY, PYTORCH, words=["--exit-code-file", path]).until_said("] ready", 3)
     assert path.read_text() == ""
     gang.process.send_signal(signal.SIGKILL if killed else signal.SIGINT)
     gang.exit_code()
-    gang.assert_gone()  # whoever might still write to it
+    gang.assert_gone()  # no process can still write to it
     assert path.read_text() == code
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
 def test_a_cancel_before_anything_has_begun_is_in_the_file_of_the_exit_code(tmp_path, number, code):
     path = tmp_path / "exit_code"
-    os.mkfifo(tmp_path / "specification")  # nobody writes to it: the step waits for its inputs
+    os.mkfifo(tmp_path / "specification")  # it has no writer: the step waits for its inputs
     words = ["run", "--exit-code-file", str(path), "--train-specification", f"@{tmp_path}/specification"]
     process = subprocess.Popen([PROGRAM, *words], preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
     until(path.exists, "the file of the exit code")
@@ -254,7 +254,7 @@ def test_any_signal_that_would_end_a_program_ends_the_gang(gang, tmp_path, numbe
     assert not gang.all()
 
 
-def test_signals_that_nobody_means_as_a_stop_are_none(gang):
+def test_signals_that_are_not_stop_requests_are_ignored(gang):
     gang.start("grep SigIgn /proc/self/status; echo ready; while [ ! -e ../../end ]; do sleep 0.05; done").until_said("] ready")
     for number in (signal.SIGPROF, signal.SIGVTALRM, signal.SIGIO, signal.SIGPIPE):
         gang.process.send_signal(number)

@@ -80,7 +80,7 @@ def test_a_reader_that_leaves_does_not_end_the_training(run, tmp_path):
     assert json.loads((tmp_path / "metrics.json").read_text()) == {"loss": 1}
 
 
-def test_a_flag_with_nothing_behind_its_equals_sign_is_not_given(run, tmp_path):
+def test_a_flag_with_an_empty_value_counts_as_not_given(run, tmp_path):
     told = run(*component('printf m >"$0"; echo to=$TENSORBOARD_S3_ADDRESS', model_dir="Model"),
                "--base-image=", "--model_dir=model", "--tensorboard-s3-address=", "--report=report.html", "--memory=")  # fmt: skip
     assert told.returncode == 0
@@ -110,7 +110,7 @@ def test_a_message_shows_no_secret_that_it_quotes(run):
         ("render --train-specification @$TF | head -1 >/dev/null; exit ${PIPESTATUS[0]}", 0),
     ],
 )
-def test_what_cannot_be_said_has_an_exit_code(words, code):
+def test_a_failure_that_cannot_be_printed_has_an_exit_code(words, code):
     shell = f'"$TRAINSTEP" {words}'
     environment = {**ENVIRONMENT, "TRAINSTEP": str(PROGRAM), "TF": str(ROOT / "samples/tf/train_specification.v1.yaml")}
     assert subprocess.run(["bash", "-c", shell], env=environment, capture_output=True, timeout=60).returncode == code
@@ -203,7 +203,7 @@ def test_two_runs_do_not_write_one_file(run, tmp_path, flag):
     ],
 )
 @pytest.mark.parametrize("before", ["nothing", "an older one"])
-def test_an_output_that_is_not_there_is_no_success(run, tmp_path, script, outputs, said, before):
+def test_a_missing_output_fails_the_step(run, tmp_path, script, outputs, said, before):
     older = "mkdir $0; echo x >$0/w" if "model_dir" in outputs else "echo 1 >$0"
     where = ["--model-dir", "model", "--run-dir", "run", "--report", "report.html", "--results", "results.json"]
     if before != "nothing":
@@ -220,8 +220,8 @@ def test_an_output_that_is_not_there_is_no_success(run, tmp_path, script, output
 
 
 @pytest.mark.parametrize("write", ["truncate -s 10G $0", "mkfifo $0; echo x >&2", "ln -s /dev/zero $0"])
-def test_metrics_that_are_none_keep_nobody_waiting(run, tmp_path, write):
-    """Nobody waits for them or reads all of them, and the curves of the log are the metrics then."""
+def test_an_unreadable_metrics_file_does_not_block(run, tmp_path, write):
+    """They are neither waited for nor read completely; the metrics are those of the log."""
     done = run(*component(f"{write}; echo loss=0.5", metrics="Metrics"), "--metrics", "metrics.json")
     assert done.returncode == 0, done.stdout
     if "truncate" in write:
@@ -230,7 +230,7 @@ def test_metrics_that_are_none_keep_nobody_waiting(run, tmp_path, write):
         assert json.loads((tmp_path / "metrics.json").read_text()) == {"loss": 0.5}
 
 
-def test_a_fifo_that_the_program_put_in_the_way_of_a_file_keeps_nobody_waiting(run, tmp_path):
+def test_a_fifo_in_place_of_a_file_does_not_block(run, tmp_path):
     done = run(*program(f"mkfifo {tmp_path}/metrics.json; echo loss=0.5"), "--metrics", "metrics.json")
     assert done.returncode == 3, done.stdout
     assert b"metrics.json: it has no reader" in done.stdout
@@ -245,13 +245,13 @@ def test_a_fifo_that_the_program_put_in_the_way_of_a_file_keeps_nobody_waiting(r
     ],
     ids=["FIFO", "folder", "socket"],
 )
-def test_a_record_goes_where_something_can_be_written(run, make, said):
+def test_a_record_is_written_to_any_writable_path(run, make, said):
     done = run(*program("true"), "--record", "place", wrapper=f'{make} place && exec "$@"')
     assert done.returncode == 2, done.stdout
     assert said in done.stderr.decode() and not done.stdout
 
 
-def test_a_record_that_nobody_reads_on_holds_up_nothing(run):
+def test_a_record_whose_reader_stops_reading_does_not_block(run):
     """The reader opens the FIFO and sleeps: what does not fit waits, and is given up after the end."""
     script = "i=0; while [ $i -lt 3000 ]; do echo line $i of a program that says much; i=$((i+1)); done"
     wrapper = 'mkfifo place; sleep 1000 <place & reader=$!; "$@"; code=$?; kill $reader; exit $code'
@@ -276,7 +276,7 @@ def test_a_program_is_not_sent_to_a_fifo(run, name, said):
     assert said in (done.stdout + done.stderr).decode()
 
 
-def test_a_place_that_becomes_a_folder_is_no_fault_of_the_program(run, tmp_path):
+def test_a_path_that_became_a_folder_is_not_blamed_on_the_program(run, tmp_path):
     script = f"mkdir $0 {tmp_path}/results.json; echo w >$0/weights"
     words = [*component(script, model_dir="Model"), "--model-dir", "model", "--results", "results.json", "--report", "report.html"]
     done = run(*words)
@@ -297,7 +297,7 @@ def test_a_sandbox_that_refuses_a_system_call_is_named_at_once(run, tmp_path, ca
     assert not list(tmp_path.glob("trainstep-*/"))
 
 
-def test_a_tmpdir_that_is_none_is_named_before_the_training(run, tmp_path):
+def test_an_unusable_tmpdir_is_reported_before_the_training(run, tmp_path):
     done = run(*program("true"), env={"TMPDIR": str(tmp_path / "absent")})
     assert done.returncode == 2 and not done.stdout
     assert f"TMPDIR: cannot create a temporary folder in {tmp_path}/absent: No such file or directory; set it to a writable folder" in done.stderr.decode()
@@ -321,7 +321,7 @@ def test_metrics_are_those_of_the_attempt_that_succeeded(run, tmp_path):
 
 
 @pytest.mark.parametrize("codec", ["utf-16", "utf-16-be"])
-def test_a_log_that_is_no_utf8_is_told_once_where_its_metrics_are_not_read(run, codec):
+def test_a_log_that_is_not_utf8_is_reported_once_as_its_metrics_are_not_read(run, codec):
     done = run("--train-specification", json.dumps({"image": "none", "command": [sys.executable, "-c", "for i in range(3): print(f'loss={i}', flush=True)"]}),
                env={"PYTHONIOENCODING": codec})
     assert done.returncode == 0
@@ -334,7 +334,7 @@ def test_an_empty_file_is_an_empty_text(run, tmp_path):
     assert json.loads((tmp_path / "results.json").read_text()) == {"note": ""}
 
 
-def test_what_counts_in_a_cluster_only_is_said(run):
+def test_inputs_that_apply_only_to_a_cluster_are_reported(run):
     done = run(*program("true"), "--job-options", '{"queue": "q", "environment": {"A": 1}}', "--node-selector", "disk: ssd")
     assert done.returncode == 0
     assert b"ignored on this machine, they apply only in a cluster: job_options.queue, node_selector\n" in done.stdout
@@ -360,7 +360,7 @@ def test_the_log_of_a_run_holds_no_secret(run, tmp_path, level):
     assert "has no path on this machine" in told and not re.search("hunter[2345]", told)
 
 
-def test_an_output_that_nobody_asked_for_may_be_missing_only_if_it_is_metrics(run):
+def test_an_unrequested_output_may_be_missing_only_if_it_holds_metrics(run):
     done = run(*component("true", picture="Image"))
     assert done.returncode == 1
     assert "output picture: the program succeeded, but did not write it" in done.stdout.decode()
@@ -369,7 +369,7 @@ def test_an_output_that_nobody_asked_for_may_be_missing_only_if_it_is_metrics(ru
     assert "scores: the program wrote nothing" in done.stdout.decode()
 
 
-def test_a_model_takes_the_place_of_files_that_no_run_has_made_and_these_stay_beside_it(run, tmp_path):
+def test_a_model_replaces_files_that_no_run_created_and_keeps_them_next_to_it(run, tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model/notes").write_text("mine")
     done = run(*component("mkdir $0; echo w >$0/weights", model_dir="Model"), "--model-dir", "model")
@@ -401,7 +401,7 @@ def test_a_line_of_100_megabytes_takes_no_memory(run, tmp_path):
     assert (tmp_path / "report.html").stat().st_size < 1_000_000
 
 
-def test_numbers_that_are_none_stand_in_no_json(run, tmp_path):
+def test_non_finite_numbers_are_not_written_as_json(run, tmp_path):
     where = ["--metrics", "metrics.json", "--results", "results.json", "--mlpipeline-metrics", "mlpipeline.json", "--report", "report.html"]
     script = 'echo "loss=nan gain=inf deep=-inf good=0.5"; echo \'{"a": [1, {"b": NaN}], "c": -Infinity}\' >$0; echo nan >$1'
     done = run(*component(script, nested="JsonObject", number="Float"), *where)
@@ -416,7 +416,7 @@ def test_numbers_that_are_none_stand_in_no_json(run, tmp_path):
     assert "loss=NaN" in done.stdout.decode()
 
 
-def test_secrets_of_the_environment_are_told_nowhere(run, tmp_path):
+def test_secrets_of_the_environment_are_never_shown(run, tmp_path):
     secrets = {"MY_PASSWORD": "hunter2hunter2", "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI", "GITHUB_TOKEN": "ghp_0123456789", "API_KEY": "keykeykey"}
     options = {"environment": {"DB_PASSWORD": "geheimgeheim"}, "pass_environment": ["MY_PASSWORD", "API_KEY"]}
     words = [*program('[ "$DB_PASSWORD" = geheimgeheim ] && echo loss=1; exit 1'), "--job-options", json.dumps(options)]

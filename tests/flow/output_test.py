@@ -39,7 +39,7 @@ def test_last_line_without_a_newline_is_shown(gang):
     assert "[main] first\n[main] last\n" in gang.output()
 
 
-def test_closed_output_is_no_end(gang):
+def test_closing_the_output_does_not_end_the_task(gang):
     gang.start("echo before; exec >&- 2>&-; sleep 0.5; exit 7", {})
     assert gang.exit_code() == 1
     assert "main exited with code 7" in gang.output()
@@ -50,7 +50,7 @@ def test_closed_output_is_no_end(gang):
     ["sleep 1000 & echo done", "setsid sleep 1000 & echo done", "(setsid sh -c 'sleep 1000; true' </dev/null >/dev/null 2>&1 &); echo done"],
     ids=["holds the output", "daemon that holds the output", "daemon"],
 )
-def test_who_stays_behind_holds_nobody_up(gang, script):
+def test_a_process_left_running_does_not_delay_the_end(gang, script):
     begun = time.monotonic()
     gang.start(script, PYTORCH)
     assert gang.exit_code() == 0
@@ -59,7 +59,7 @@ def test_who_stays_behind_holds_nobody_up(gang, script):
     assert not gang.all()
 
 
-def test_temporary_files_go_with_the_run(gang):
+def test_temporary_files_are_removed_with_the_run(gang):
     gang.start('made=$(mktemp -d); touch "$TMPDIR/left"; echo "$made"', PYTORCH)
     assert gang.exit_code() == 0
     made = re.findall(r"^\[(?:master|worker)-\d\] (/.*)$", gang.output(), re.MULTILINE)

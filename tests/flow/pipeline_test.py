@@ -86,7 +86,7 @@ def step(tmp_path):
 MODEL = {"/model.txt": "a model"}
 
 
-def test_what_the_program_wrote_and_what_it_printed_are_metrics_together(step):
+def test_metrics_from_the_program_and_from_its_log_are_merged(step):
     step.delivered = {"model_dir": MODEL, "metrics": {"": '{"score": 0.75, "loss": 0.1}'}}
     step.log = "loss=0.5 accuracy=0.9\n"
     task = step.run()
@@ -108,7 +108,7 @@ def test_what_the_program_returned_arrives_as_it_is(step):
     assert step.run().parameters["results"] == step.returned
 
 
-def test_a_returned_value_is_no_model_whatever_its_name(step):
+def test_a_returned_value_is_not_a_model_whatever_its_name(step):
     step.specification = returning(model_dir="String", metrics="Float")
     step.returned = {"model_dir": "s3://bucket/model", "metrics": 0.5}
     step.log = "loss=0.5\n"
@@ -125,12 +125,12 @@ def test_an_address_of_a_registered_model_is_handed_on(step):
     assert task.artifacts["model_dir"]["uri"] == "models:/digits/3" and task.parameters["results"]["model_dir"] == "models:/digits/3"
 
 
-def test_an_address_that_is_not_complete_is_no_model(step):
+def test_an_incomplete_address_is_not_a_model(step):
     step.named = {"model_dir": ("hf://", False)}
     assert "model_dir: the program reported its model at hf://, which has no name after hf://" in step.fails().log
 
 
-def test_a_metric_that_is_no_number_is_told_and_shown(step):
+def test_a_metric_that_is_not_a_number_is_reported_and_shown(step):
     step.delivered = {"model_dir": MODEL}
     step.log = "loss=0.5 accuracy=0.9\nloss=nan\n"
     task = step.run()
@@ -181,7 +181,7 @@ def test_a_delivered_model_stays_and_the_launcher_has_nothing_to_complain_of(ste
     assert f"report: minio://{step.place('report')}" in task.log
 
 
-def test_metadata_alone_are_no_model(step):
+def test_metadata_without_a_file_is_not_a_model(step):
     step.metadata = {"model_dir": {"framework": "pytorch"}}
     failed = step.fails()
     assert "exit status 1" in str(failed) or "exit status 2" in str(failed)
@@ -193,7 +193,7 @@ def fail(step):
     return step.fails()
 
 
-def test_a_failed_steps_report_is_at_its_address_and_the_log_says_so(step):
+def test_a_failed_steps_report_is_uploaded_and_the_log_says_where(step):
     failed = fail(step)
     assert "out of luck" in step.stored("report")
     assert f"report: minio://{step.place('report')}" in failed.log
@@ -201,7 +201,7 @@ def test_a_failed_steps_report_is_at_its_address_and_the_log_says_so(step):
     assert [key for key in step.backend.store if key != step.place("report")] == []
 
 
-def test_a_report_that_could_not_be_put_at_its_address_is_said_to_be_nowhere(step):
+def test_a_report_that_could_not_be_uploaded_is_reported(step):
     step.cluster.refused["PUT /mlpipeline"] = 403
     failed = fail(step)
     assert "cannot write the report to minio://" in failed.log and "AccessDenied" in failed.log and "  report: " not in failed.log

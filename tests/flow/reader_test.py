@@ -26,7 +26,7 @@ LINES = 'i=0; while [ $i -lt 40000 ]; do echo "line $i of a program"; i=$((i+1))
 
 
 def waiting(end):
-    """Bytes in a pipe that nobody has read."""
+    """Number of unread bytes in a pipe."""
     return struct.unpack("i", fcntl.ioctl(end, termios.FIONREAD, b"\0" * 4))[0]
 
 
@@ -66,7 +66,7 @@ def is_pending(pid, number):
         return int(re.search(r"^ShdPnd:\s*(\w+)$", status.read(), re.MULTILINE)[1], 16) >> (number - 1) & 1
 
 
-def test_sigterm_ends_a_run_whose_log_nobody_reads(gang, pipe):
+def test_sigterm_ends_a_run_whose_log_is_not_read(gang, pipe):
     start(gang, FLOOD, pipe.write, PYTORCH)
     pipe.until_full()
     gang.process.terminate()
@@ -75,7 +75,7 @@ def test_sigterm_ends_a_run_whose_log_nobody_reads(gang, pipe):
     assert re.search(r"trainstep: the last \d+ bytes of the log were not read", gang.output())
 
 
-def test_a_second_interrupt_ends_the_grace_whoever_reads(gang, pipe):
+def test_a_second_interrupt_ends_the_grace_period_although_the_log_is_not_read(gang, pipe):
     start(gang, STUBBORN, pipe.write, PYTORCH, {"run_policy": {"stop_grace": 1000}})
     pipe.until_full()
     program = gang.child()
@@ -86,20 +86,20 @@ def test_a_second_interrupt_ends_the_grace_whoever_reads(gang, pipe):
     assert gang.exit_code() == 130
 
 
-def test_a_limit_ends_a_run_whose_log_nobody_reads(gang, pipe):
+def test_a_limit_ends_a_run_whose_log_is_not_read(gang, pipe):
     start(gang, FLOOD, pipe.write, PYTORCH, {"limits": {"running": 1}})
     gang.assert_gone()
     assert gang.exit_code() == 4
 
 
-def test_a_gang_whose_guard_was_killed_ends_whoever_reads(gang, pipe):
+def test_a_gang_whose_guard_was_killed_ends_although_the_log_is_not_read(gang, pipe):
     start(gang, FLOOD, pipe.write, PYTORCH)
     pipe.until_full()
     gang.process.kill()
     gang.assert_gone()
 
 
-def test_a_killed_program_leaves_nobody_and_its_guard_ends_when_nobody_reads_stderr_either(gang, pipe):
+def test_a_killed_program_leaves_no_process_and_its_guard_ends_although_stderr_is_not_read(gang, pipe):
     gang.start(FLOOD, PYTORCH, stdout=pipe.write, stderr=pipe.write)
     pipe.until_full()
     os.kill(gang.child(), signal.SIGKILL)
@@ -107,7 +107,7 @@ def test_a_killed_program_leaves_nobody_and_its_guard_ends_when_nobody_reads_std
     assert gang.exit_code() == 3
 
 
-def test_a_program_that_writes_when_it_is_stopped_can_save_though_nobody_reads(gang, pipe):
+def test_a_program_that_writes_when_it_is_stopped_can_save_although_the_log_is_not_read(gang, pipe):
     save = "trap 'echo saving; touch saved; exit 0' TERM; echo ready; while :; do echo 0123456789012345678901234567890123456789; done"
     start(gang, save, pipe.write, {}, {"run_policy": {"stop_grace": 30}})
     pipe.until_full()
@@ -191,7 +191,7 @@ def test_who_begins_to_read_late_gets_every_line(gang, pipe):
     assert gang.exit_code() == 0
 
 
-def test_a_reader_that_goes_away_ends_no_training(gang, pipe):
+def test_a_reader_that_disconnects_does_not_end_the_training(gang, pipe):
     start(gang, "yes line | head -n 200000; touch ended", pipe.write)
     pipe.until_full()
     pipe.close()
@@ -199,7 +199,7 @@ def test_a_reader_that_goes_away_ends_no_training(gang, pipe):
     assert (gang.folder / "run/main/ended").exists()
 
 
-def test_a_full_disk_is_said_once_and_ends_no_training(gang):
+def test_a_full_disk_is_reported_once_and_does_not_end_the_training(gang):
     with open("/dev/full", "wb") as full:
         start(gang, LINES, full)
     assert gang.exit_code() == 0
@@ -275,7 +275,7 @@ def test_each_level_shows_what_it_says(tmp_path, level, shown):
     assert ('member_ended {"member":0,"ending":{"exit_code":3}}: ' in done.stdout) == (level == "debug")
 
 
-def test_what_others_say_begins_no_line_of_ours(tmp_path):
+def test_untrusted_text_does_not_start_a_log_line(tmp_path):
     name = "no\n[trainstep]  0:00  succeeded\x1b[2J"
     specification = json.dumps({"image": "none", "command": [name]})
     done = subprocess.run([PROGRAM, "run", "--cluster", "local", "--train-specification", specification], capture_output=True, text=True, cwd=tmp_path)

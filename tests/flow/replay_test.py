@@ -59,7 +59,7 @@ def test_a_replay_knows_the_definitions_of_metrics(tmp_path):
         assert story.stdout.decode().count("no line matched job_options.metrics[3] (val_loss)\n") == 1
 
 
-def test_a_record_without_its_end_is_no_success(tmp_path):
+def test_a_record_without_its_end_is_not_a_success(tmp_path):
     assert call(tmp_path, *specification("true")).returncode == 0
     lines = (tmp_path / "record").read_text().splitlines(keepends=True)
     assert json.loads(lines[-1])["event"] == "end"

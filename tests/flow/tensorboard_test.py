@@ -57,26 +57,26 @@ def test_runs_in_subfolders_are_curves_of_their_own(run):
     assert "training" in (run.folder / "report").read_text()
 
 
-def test_the_log_counts_before_event_files(run):
+def test_the_log_takes_precedence_over_event_files(run):
     script = f"{WRITE} $0/tfevents.1 1 loss 0.5 2 loss 0.25; echo 'loss=0.125'"
     assert run(script) == {"loss": 0.125}
     assert run.curves() == ["loss"]  # the log has one value of it: no curve
 
 
-def test_only_the_last_attempt_counts(run):
+def test_only_the_last_attempt_is_used(run):
     script = f"if [ -e $0 ]; then {WRITE} $0/tfevents.2 2 loss 0.25 3 loss 0.125; else {WRITE} $0/tfevents.1 1 loss 9 4 loss 9 4 gone 9; exit 1; fi"
     assert run(script, {"run_policy": {"restart_policy": "OnFailure", "backoff_limit": 1}}) == {"loss": 0.125}
     assert (run.folder / "model_dir/tfevents.1").exists()
 
 
-def test_what_an_earlier_run_has_left_does_not_count(run):
+def test_event_files_of_an_earlier_run_are_ignored(run):
     assert run(f"{WRITE} $0/tfevents.1 1 old 1; echo model > $0/weights") == {"old": 1}
     assert run(f"{WRITE} $0/tfevents.2 1 new 2; echo model > $0/weights") == {"new": 2}
     assert run("mkdir $0; echo model > $0/weights") == {}
 
 
 @pytest.mark.parametrize("age", [3600, 0])
-def test_logs_that_a_program_brings_with_it_are_older_and_do_not_count(run, age):
+def test_event_files_shipped_with_the_program_are_ignored(run, age):
     (run.folder / "given").write_bytes(event_file([(1, {"theirs": 1.0})], time.time() - age))
     assert run(f"mkdir $0; cp {run.folder}/given $0/tfevents.1; {WRITE} $0/tfevents.2 1 ours 2") == {"ours": 2}
     assert "ignoring 1 values of TensorBoard event files that are older than the training" in run.said
@@ -99,7 +99,7 @@ def agents_message(tmp_path, script):
         store.server_close()
 
 
-def test_an_agent_tells_few_curves_in_its_message(tmp_path):
+def test_an_agent_reports_few_curves_in_its_message(tmp_path):
     told, record = agents_message(tmp_path, f"{WRITE} $MODEL/tfevents 1 loss 0.5 2 loss 0.25")
     [curve] = told["outputs"][0]["curves"]
     assert (curve["name"], [point[:2] for point in curve["points"]]) == ("loss", [[1, 0.5], [2, 0.25]])
@@ -152,7 +152,7 @@ def told(tmp_path):
     return Told(tmp_path)
 
 
-def test_a_step_takes_what_the_pod_tells(told):
+def test_a_step_uses_the_curves_reported_by_the_pod(told):
     told.told = [curve("loss", [1, 0.25]), curve("acc", [1, 2])]
     assert told.metrics() == {"acc": 0.5, "loss": 0.25}
     assert 'aria-label="loss"' in told.stored("report")
@@ -164,6 +164,6 @@ def test_a_step_fetches_long_curves_from_the_record(told):
     assert 'aria-label="loss"' in told.stored("report")
 
 
-def test_a_step_whose_record_cannot_be_read_takes_what_there_is(told):
+def test_a_step_whose_record_cannot_be_read_uses_what_is_available(told):
     told.told, told.thinned = [curve("loss", [0.25])], True
     assert told.metrics() == {"acc": 0.5, "loss": 0.25}

@@ -83,7 +83,7 @@ def test_a_model_whose_folder_was_removed_while_it_was_written_is_not_delivered(
     assert ".m.trainstep was removed while" in said
 
 
-def test_a_runs_folder_that_was_removed_brings_no_results(start, tmp_path):
+def test_a_removed_run_folder_yields_no_results(start, tmp_path):
     process = start("true", {"outputPath": "o"}, more=("--run-dir", "rd", "--results", "results"))
     shutil.rmtree(tmp_path / "rd")
     (tmp_path / "go").touch()
@@ -99,7 +99,7 @@ def rename(folder):
 @pytest.mark.parametrize("exit_code", [0, 1])
 @pytest.mark.parametrize("folder", ["above", "above/rd"])
 @pytest.mark.parametrize("again", [True, False])
-def test_a_runs_folder_that_was_renamed_brings_no_results_and_blames_no_program(start, tmp_path, folder, again, exit_code):
+def test_a_renamed_run_folder_yields_no_results_and_is_not_blamed_on_the_program(start, tmp_path, folder, again, exit_code):
     ends = f'trap "exit {exit_code}" EXIT'
     process = start(ends, {"outputPath": "o"}, more=("--run-dir", "above/rd", "--results", "results"))
     rename(tmp_path / folder)
@@ -112,7 +112,7 @@ def test_a_runs_folder_that_was_renamed_brings_no_results_and_blames_no_program(
     assert '"o"' not in ((tmp_path / "results").read_text() if (tmp_path / "results").exists() else "")
 
 
-def test_no_attempt_begins_in_what_has_taken_the_place_of_a_runs_folder(start, tmp_path):
+def test_no_attempt_starts_in_a_folder_that_replaced_the_run_folder(start, tmp_path):
     restarts = ("--job-options", '{"run_policy": {"restart_policy": "OnFailure", "backoff_limit": 1}}')
     process = start('trap "exit 1" EXIT', {"outputPath": "o"}, more=("--run-dir", "rd", *restarts))
     rename(tmp_path / "rd")
@@ -147,7 +147,7 @@ WRITTEN = {"metrics": "m.json", "results": "r.json", "report": "p.html", "mlpipe
 
 @pytest.mark.parametrize("replaced_by", ["folder", "link", "nothing"])
 @pytest.mark.parametrize("flag", WRITTEN)
-def test_a_file_goes_to_the_folder_that_it_was_asked_for_in_and_to_no_other(start, tmp_path, flag, replaced_by):
+def test_a_file_is_written_only_to_the_folder_in_which_it_was_requested(start, tmp_path, flag, replaced_by):
     (tmp_path / "a/b").mkdir(parents=True)
     file = f"a/b/{WRITTEN[flag]}"
     others = [word for other, name in WRITTEN.items() if other != flag for word in (f"--{other}", name)]
@@ -173,7 +173,7 @@ def test_a_file_goes_to_the_folder_that_it_was_asked_for_in_and_to_no_other(star
 
 
 @pytest.mark.parametrize("exit_code", [0, 7])
-def test_a_folder_that_the_program_removes_is_made_anew_for_the_files_of_the_step(run, tmp_path, exit_code):
+def test_a_folder_that_the_program_removes_is_recreated_for_the_files_of_the_step(run, tmp_path, exit_code):
     (tmp_path / "out").mkdir()
     code, said = run(*words(f"rm -r {tmp_path}/out; echo loss=0.5; exit {exit_code}"), "--metrics", "out/deep/m.json")
     assert code == (1 if exit_code else 0), said
@@ -197,7 +197,7 @@ def test_a_link_in_a_runs_folder_in_the_place_of_one_of_its_own_is_refused(run, 
     assert run(*again)[0] == 0
 
 
-def test_a_link_that_the_program_puts_in_the_place_of_its_outputs_brings_nothing(run, tmp_path):
+def test_a_link_in_place_of_the_outputs_yields_nothing(run, tmp_path):
     (tmp_path / "theirs").mkdir()
     script = 'mkdir "$0"; echo 1 >"$0/w"; cp -r "$0" {0}/theirs/; mv ../outputs ../gone; ln -s {0}/theirs ../outputs'.replace("{0}", str(tmp_path))
     code, said = run(*words(script, {"outputPath": "o"}), "--run-dir", "rd")

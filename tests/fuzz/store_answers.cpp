@@ -10,7 +10,7 @@ using namespace trainstep::objectstore;
 
 namespace {
 
-// What cannot be read is a passing failure: the answer was cut, or somebody else's.
+// An unreadable response is a transient failure: it was truncated, or another server's.
 template <typename T>
 void check(const Result<T>& read) {
   if (!read && (read.error().kind != ErrorKind::unavailable || read.error().message.empty())) __builtin_trap();

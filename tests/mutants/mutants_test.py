@@ -71,7 +71,7 @@ class Check(Case):
                 self.assertEqual(code, 1)
                 self.assertIn(message, said)
 
-    def test_a_name_that_is_none_is_refused(self):
+    def test_an_invalid_name_is_rejected(self):
         code, said = self.run_it("--check", "nothing")
         self.assertEqual((code, said), (1, "nothing: no such patch\n"))
 
@@ -99,7 +99,7 @@ class Rebase(Case):
     def write(self, *lines):
         (self.folder / "file").write_text("".join(f"{line}\n" for line in lines))
 
-    def test_a_patch_whose_surroundings_have_changed_is_made_anew(self):
+    def test_a_patch_whose_context_has_changed_is_regenerated(self):
         self.write("zero", "One", "two", "three", "four", "Five")
         self.assertEqual(self.run_it("--check")[0], 1)
         self.assertEqual(self.run_it("--rebase", "HEAD"), (0, ""))
@@ -134,7 +134,7 @@ class Run(Case):
         copy.folder.mkdir(parents=True)
         copy.restore("LICENSE")
 
-    def test_a_bug_that_makes_its_test_fail_is_found_and_taken_out_again(self):
+    def test_a_bug_that_makes_its_test_fail_is_found_and_reverted(self):
         self.plant(GOOD)
         self.plant(GOOD, "again")
         code, said = self.run_with("grep 'Version 2.0, January' LICENSE")

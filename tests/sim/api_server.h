@@ -77,7 +77,7 @@ class ApiServer {
   void admit(Admission admission) { m_admissions.push_back(std::move(admission)); }
   // Refused with 403: "list events", "get workflows", "create pytorchjobs".
   void deny(std::string what) { m_denied.insert(std::move(what)); }
-  // The same for whoever has this token.
+  // The same for clients with this token.
   void deny(const std::string& token, std::string what) { m_denied_to[token].insert(std::move(what)); }
   // Tokens that are good; empty: any is.
   std::set<std::string>& tokens() { return m_tokens; }

@@ -53,7 +53,7 @@ TEST_CASE_METHOD(Cluster, "sim server: an object is created once, dry runs leave
             .at("message") == "namespaces \"elsewhere\" not found");
 }
 
-TEST_CASE_METHOD(Cluster, "sim server: an admission hook refuses with its own words") {
+TEST_CASE_METHOD(Cluster, "sim server: an admission hook rejects with its own message") {
   server.admit([](const Resource&, Json&, bool) { return webhook_denied("validator.example", "no"); });
   const auto refused = ask("POST", jobs, object("batch/v1", "Job", "x"));
   CHECK(refused->code == 403);
@@ -74,7 +74,7 @@ TEST_CASE_METHOD(Cluster, "sim server: lists are paged, selected, and their item
   CHECK(ask("GET", pods + "?continue=" + token)->code == 410);
 }
 
-TEST_CASE_METHOD(Cluster, "sim server: a watch goes on from its version, and says when that is too old") {
+TEST_CASE_METHOD(Cluster, "sim server: a watch resumes from its version, and reports when that is too old") {
   const auto first = put_pod("a", {{"job", "x"}});
   const auto from = std::to_string(store.number());
   put_pod("b", {{"job", "x"}});
@@ -94,7 +94,7 @@ TEST_CASE_METHOD(Cluster, "sim server: a watch goes on from its version, and say
   CHECK(ask("GET", pods + "?watch=true&resourceVersion=" + from)->code == 410);
 }
 
-TEST_CASE_METHOD(Cluster, "sim server: bookmarks come to whoever wants them, metadata only where that is asked") {
+TEST_CASE_METHOD(Cluster, "sim server: bookmarks are sent on request, and only metadata if requested") {
   const auto watch = client.ask("GET", pods + "?watch=true&allowWatchBookmarks=true&timeoutSeconds=600&resourceVersion=1000", nullptr,
                                 {{"Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"}});
   put_pod("a");
@@ -114,7 +114,7 @@ TEST_CASE_METHOD(Cluster, "sim server: a patch merges, leaves identity and statu
   CHECK(ask("PATCH", jobs + "/y", Json::object())->code == 404);
 }
 
-TEST_CASE_METHOD(Cluster, "sim server: foreground deletion takes the dependents first, a Job without policy leaves its pods") {
+TEST_CASE_METHOD(Cluster, "sim server: foreground deletion removes the dependents first, a Job without policy orphans its pods") {
   const auto owner_job = store.create(job, object("batch/v1", "Job", "x"));
   put_pod("x-1", {}, owner(owner_job));
   const auto wrong = ask("DELETE", jobs + "/x", {{"preconditions", {{"uid", "other"}}}});

@@ -65,7 +65,7 @@ void ApiServer::watch(Call request, const Target& to, bool metadata_only, const 
   m_watchers.push_back(watcher);
 }
 
-// A bookmark now and then, for as long as somebody listens.
+// A bookmark now and then, as long as the connection is open.
 void ApiServer::keep(const std::shared_ptr<Watcher>& watcher) {
   if (!watcher->bookmarks) return;
   m_store.loop().after(m_options.bookmarks, [this, weak = std::weak_ptr(watcher)] {

@@ -1,4 +1,4 @@
-// The simulated API server alone, behind a network without faults: nobody runs jobs or pods there.
+// The simulated API server alone, behind a network without faults: no jobs or pods run there.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -18,7 +18,7 @@ struct Installed {
   bool kubeflow = true;               // the custom resources PyTorchJob, TFJob, MPIJob
   bool mpi_v2beta1 = true;            // MPIJob v2beta1 and its operator; false: v1
   bool mpi_in_both_versions = false;  // the same MPIJobs are served as v1, too; the operator is that of v2beta1
-  bool operators_run = true;          // false: resources, but nobody who looks at them
+  bool operators_run = true;          // false: resources without a controller
   bool workflows = true;              // Argo's
 };
 

@@ -25,7 +25,7 @@ void set_finalizer(Json& object, std::string_view name, bool wanted) {
     metadata["finalizers"] = std::move(finalizers);
 }
 
-// Seconds until the kubelet must have ended it; 0: nobody has to (not scheduled, or over).
+// Seconds until the kubelet must have ended it; 0: not required (not scheduled, or over).
 std::int64_t grace_of(const Version& object) {
   if (object.resource->plural != "pods" || text_at(object.object, {"spec", "nodeName"}).empty()) return 0;
   const auto phase = text_at(object.object, {"status", "phase"});

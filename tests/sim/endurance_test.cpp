@@ -18,7 +18,7 @@ Wishes quiet(const std::string& kind, Duration length) {
   return {.kind = kind, .fate = Fate::succeeds, .step_fate = StepFate::lives, .calm = true, .length = length};
 }
 
-// Something else in the cluster changes every second, and what was before is forgotten at once: whoever comes back is told 410.
+// Something else in the cluster changes every second, and what was before is forgotten at once: a reconnecting client gets 410.
 void forget_everything(World& world) {
   auto& store = world.cluster().store;
   const auto neighbour = store.create(*store.resource("v1", "pods"), {{"apiVersion", "v1"},

@@ -9,7 +9,7 @@
 namespace trainstep::sim {
 namespace {
 
-// Nobody waits for ever: at last the kernel gives a connection up.
+// Waiting is limited: the kernel finally drops a connection.
 constexpr Duration kernel_timeout{930'000};
 
 std::string http_date(Time time) {

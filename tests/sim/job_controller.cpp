@@ -64,7 +64,7 @@ void JobController::release_soon(const Version& pod) {
   m_store.loop().after(m_random.between(Duration{5}, Duration{100}), [this, uid = std::string(pod.uid())] { release(uid); });
 }
 
-// Nobody counts the pods of a job that goes or has gone: their finalizers must not hold them.
+// The pods of a terminating or deleted job are not counted: their finalizers must not hold them.
 void JobController::release(const std::string& pod_uid) {
   const auto pod = m_store.by_uid(pod_uid);
   if (pod == nullptr) return;

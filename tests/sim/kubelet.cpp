@@ -326,7 +326,7 @@ bool Kubelet::evict(const std::string& pod_uid, const std::string& /*reason*/) {
   return true;
 }
 
-// The node is not heard of any more. After five minutes the pod is deleted by taint; nobody confirms that, until the pod garbage collector forces it.
+// The node has stopped reporting. After five minutes the pod is deleted by taint, which is not confirmed until the pod garbage collector forces it.
 void Kubelet::lose_node(const LifePtr& life) {
   life->running = false;
   ++life->turn;
@@ -359,7 +359,7 @@ void Kubelet::forget_lines(const LifePtr& life) {
     if (line.pod_uid == life->who.uid) line.lost = true;
 }
 
-// A node that is shut off, a garbage collector, a preemption: nobody has seen how the program ended, and then there is no pod any more. At times its
+// A node that is shut off, a garbage collector, a preemption: the end of the program was not observed, and then the pod is gone. At times its
 // status is Unknown for a while before.
 void Kubelet::lose_pod(const LifePtr& life) {
   life->running = false;

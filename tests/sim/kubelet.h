@@ -38,7 +38,7 @@ struct PodFate {
   Duration pulling{500};
   Start start = Start::runs;
   Duration starts_after{0};                           // of the busy ones: so long it is tried in vain
-  std::optional<Duration> runs_for{Duration{1'000}};  // unset: until somebody ends it
+  std::optional<Duration> runs_for{Duration{1'000}};  // unset: until it is stopped
   End end = End::exits;
   int exit_code = 0;
   std::string message;              // termination message
@@ -47,7 +47,7 @@ struct PodFate {
   Duration dies_after{100};         // SIGTERM
 };
 
-// A line that a container has written, for whoever holds a step's output against it.
+// A line that a container has written, for comparison with a step's output.
 struct WrittenLine {
   std::string pod_uid, replica;
   int attempt = 0;
@@ -63,7 +63,7 @@ class Kubelet {
   Kubelet(Store& store, PodLogs& logs, Random random, Draw draw);
   // Those of node-1 … node-3, against the API server's.
   void set_clocks(const std::array<Duration, 3>& errors) { m_clocks = errors; }
-  // No status is reported until then, whoever follows a log is cut off; containers run on.
+  // No status is reported until then, log streams are cut off; containers keep running.
   void restart(Time until);
   [[nodiscard]] const std::vector<WrittenLine>& written() const { return m_written; }
   // How many containers of this replica the API server knows to have been started.
@@ -86,7 +86,7 @@ class Kubelet {
     std::string container;
     bool sidecar = false;
     bool running = false;
-    bool unreported = false;  // has ended, and nobody was told yet
+    bool unreported = false;  // has ended, but this was not reported yet
     int restarts = 0;         // in place
     Duration clock{0};        // its node's, against the API server's
     Time started;             // by that clock

@@ -118,7 +118,7 @@ bool Network::injected(const std::shared_ptr<Exchange>& exchange) {
   return misanswered(exchange);
 }
 
-// Whoever stands in between has answered, and has passed nothing on.
+// A proxy has responded without forwarding the request.
 bool Network::answered_for(const std::shared_ptr<Exchange>& exchange) {
   if (exchange->request().method == "POST" || !m_random.chance(m_faults.hollow)) return false;
   const auto* body = m_random.pick({"", "{}", "null", R"({"kind": "Status", "status": "Success"})", "<html><body>maintenance loss=7</body></html>"});

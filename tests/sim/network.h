@@ -41,7 +41,7 @@ struct Faults {
   double astray = 0;        // 404 of a gateway, or of an API server that does not know the path just now
   double just_started = 0;  // 403 of an API server that has not read its roles yet
   double begs_off = 0;      // 429 or 503 with a Retry-After that is longer than a pod's grace
-  double hollow = 0;        // of any request but a POST: a 200 whose body is nobody's word
+  double hollow = 0;        // of any request but a POST: a 200 with an unrelated body
   double unanswered = 0;    // a DELETE: effect or not, half and half, and nothing comes back
   double twice = 0;         // per watch event: comes again
   double split = 0.1;       // per piece: comes in two

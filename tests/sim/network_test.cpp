@@ -105,7 +105,7 @@ TEST_CASE("sim network: an outage refuses, swallows or answers 503, and breaks w
   }
 }
 
-TEST_CASE("sim network: a step that is killed hears nothing more, what it sent arrives") {
+TEST_CASE("sim network: a killed step receives nothing more, but what it sent arrives") {
   for (const auto hook : {Network::Hook::die_before_send, Network::Hook::die_after_effect}) {
     Line line({});
     line.network.on_call([hook](int number, const http::Request&) { return number == 2 ? hook : Network::Hook::go; },
@@ -122,7 +122,7 @@ TEST_CASE("sim network: a step that is killed hears nothing more, what it sent a
   }
 }
 
-TEST_CASE("sim network: the same seed gives the same story") {
+TEST_CASE("sim network: the same seed gives the same trace") {
   const auto story = [] {
     Line line({.slow = 0.2, .lost_reply = 0.1, .cut = 0.1, .server_error = 0.1});
     for (int i = 0; i < 50; ++i) line.client.ask("GET", jobs);

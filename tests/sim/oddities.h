@@ -1,4 +1,4 @@
-// What a cluster does that is no fault of anybody's, and yet is not what one would think of first.
+// Unusual but legitimate behaviour of a cluster.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -27,7 +27,7 @@ struct Oddities {
   [[nodiscard]] bool clocks_differ() const;
   [[nodiscard]] std::string describe() const;
 };
-// Of an object that a finalizer of nobody's keeps.
+// An object that is held by an unknown finalizer.
 inline constexpr auto holding_finalizer = "example.com/backup";
 
 // Each one at times.

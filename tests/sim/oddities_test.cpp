@@ -10,7 +10,7 @@ using namespace trainstep;
 using namespace trainstep::sim;
 using State = job_types::Judgement::State;
 
-TEST_CASE("sim past: what was there a moment ago, and nothing that came since") {
+TEST_CASE("sim past: a stale read returns the state of an earlier moment") {
   SimLoop loop;
   Store store(loop, Random(1));
   const auto& pods = store.serve({"v1", "pods", "Pod"});
@@ -36,7 +36,7 @@ TEST_CASE("sim past: what was there a moment ago, and nothing that came since") 
   CHECK(before.number() < store.number());
 }
 
-TEST_CASE("sim strange status: what it says of an end stays, in whatever order and company") {
+TEST_CASE("sim strange status: fields about the end of a job are kept, in any order") {
   const auto end = GENERATE("Succeeded", "Failed", "Complete");
   const auto kind = std::string(end) == "Complete" ? "Job" : "PyTorch";
   Json job = {{"apiVersion", "kubeflow.org/v1"}, {"status", Json::object()}};

@@ -112,7 +112,7 @@ TEST_CASE("sim operators: a program that fails fails the job, with its code in t
   CHECK(lab.cluster.find("v1", "pods", "train-master-0") == nullptr);  // cleanPodPolicy
 }
 
-TEST_CASE("sim operators: a Job replaces a failed pod until its limit, an eviction need not count") {
+TEST_CASE("sim operators: a Job replaces a failed pod until its limit; an eviction may be exempt") {
   Lab lab;
   lab.fate = [](const PodIdentity& who, PodFate& fate) { fate.exit_code = who.attempt < 2 ? 1 : 0; };
   lab.batch({{"backoffLimit", 2}});
@@ -180,7 +180,7 @@ TEST_CASE("sim operators: a suspended job has no pods, and begins when it is res
   CHECK(batch.judged("Job").state == State::succeeded);
 }
 
-TEST_CASE("sim operators: what cannot start waits and says why") {
+TEST_CASE("sim operators: a pod that cannot start waits and reports why") {
   Lab lab;
   lab.fate = [](const PodIdentity&, PodFate& fate) { fate.start = PodFate::Start::image_pull; };
   lab.pytorch("Never");
@@ -218,7 +218,7 @@ TEST_CASE("sim operators: foreground deletion of a running job ends with nothing
   }
 }
 
-TEST_CASE("sim operators: a node that is lost takes its pod's log and, after minutes, the pod") {
+TEST_CASE("sim operators: a lost node loses its pod's log and, after minutes, the pod") {
   Lab lab;
   lab.fate = [](const PodIdentity& who, PodFate& fate) {
     if (who.attempt == 0) fate.end = PodFate::End::node_lost;
@@ -237,7 +237,7 @@ TEST_CASE("sim operators: an operator that was down catches up") {
   CHECK(lab.judged("PyTorch", Duration{120'000}).state == State::succeeded);
 }
 
-TEST_CASE("sim operators: a finished job goes when its time to live is over") {
+TEST_CASE("sim operators: a finished job is deleted when its TTL expires") {
   Lab lab;
   lab.pytorch("Never", {{"ttlSecondsAfterFinished", 100}});
   CHECK(lab.judged("PyTorch").state == State::succeeded);

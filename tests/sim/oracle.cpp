@@ -65,7 +65,7 @@ std::set<Class> Oracle::allowed() const {
   if (life.signalled || m_world.m_cancelled) result.insert(Class::cancelled);
   // With its Workflow the job goes, too, and which of the two is seen first is chance.
   if (m_world.m_cancelled && m_world.m_scenario.cancel == Cancel::workflow_deleted) result.insert(Class::system);
-  // Nobody comes back for it, which the step cannot know.
+  // No further attempt follows, which the step cannot know.
   const auto& scenario = m_world.m_scenario;
   if (scenario.step_fate == StepFate::evicted && m_world.m_acted && !scenario.followed && m_world.m_lives.size() == 1 &&
       !scenario.retry_policy.empty())
@@ -114,7 +114,7 @@ void Oracle::check_verdict(std::vector<std::string>& violations) const {
   check_limit(violations);
 }
 
-// However often the step was started again, the limit of 20 minutes is one. A clock that jumps, and whoever is away, may make it longer.
+// However often the step was started again, the limit of 20 minutes is one. A clock jump or an unavailable component may extend it.
 void Oracle::check_limit(std::vector<std::string>& violations) const {
   const auto& scenario = m_world.m_scenario;
   if (scenario.fate != Fate::hangs || !scenario.clock_jumps.empty() || m_world.m_jobs.size() != 1) return;
@@ -187,7 +187,7 @@ void Oracle::check_lines(std::vector<std::string>& violations) const {
   const auto last_attempt = m_world.m_cluster.kubelet.attempts(m_world.m_scenario.primary) - 1;
   for (std::size_t i = 0; i < written.size(); ++i)
     if (written[i].text.find(" try ") != std::string::npos) known.emplace(written[i].text, i);
-  // A log that was rotated before anybody knew of its attempt cannot be told from another.
+  // A log rotated before its attempt was known cannot be distinguished from another.
   std::set<std::pair<std::string, int>> rotated;
   for (const auto& line : written)
     if (line.lost) rotated.emplace(line.replica, line.attempt);
@@ -213,7 +213,7 @@ void Oracle::check_lines(std::vector<std::string>& violations) const {
   }
   const auto& verdict = m_world.m_lives.back().verdict;
   if (!verdict || (verdict->verdict_class != Class::succeeded && verdict->verdict_class != Class::user)) return;
-  if (m_world.m_lives.back().signalled || m_world.m_cancelled) return;  // whoever must end does not wait for logs
+  if (m_world.m_lives.back().signalled || m_world.m_cancelled) return;  // a stopping step does not wait for logs
   const bool whole = m_world.m_scenario.calm && m_world.m_scenario.step_fate == StepFate::lives;
   if (m_world.api_server_away(m_world.m_ended)) return;  // that they cannot be read is said
   // What is written after the job's end, by those that have not been stopped yet, may come or not; so may what a list shows that is behind.
@@ -252,19 +252,19 @@ void Oracle::check_leaks(std::vector<std::string>& violations) const {
   const auto& scenario = m_world.m_scenario;
   const auto& verdict = m_world.m_lives.back().verdict;
   // Under KFP v2 a cancelled step has no time for a second try, and one that was told twice takes none: the Workflow's end is the backstop
-  // (check_empty), or somebody who has been told.
+  // (check_empty), or a user who was informed.
   const bool ended_by_itself = verdict && !m_world.m_lives.back().doubts;
   // A refusal that is met twice in ten seconds is the last word.
   const auto& faults = scenario.faults;
   const bool refused = faults.conflict > 0 || faults.astray > 0 || faults.just_started > 0;
   if ((m_world.m_acted || refused) && !scenario.calm && !ended_by_itself) return;
-  // Killed in the time that an eviction leaves it, and nobody comes after it; or before it could find what became of its create.
+  // Killed in the time that an eviction leaves it, and no attempt follows; or before the outcome of its create was known.
   const bool hard = !scenario.calm || scenario.first_create != FirstCreate::answered || scenario.step_fate == StepFate::evicted;
   if (!verdict && m_world.m_acted && hard) return;
   if (m_world.api_server_away(m_world.m_ended)) return;  // that something may still be there is said
-  // Somebody has deleted what was left to an attempt that never came: of a job that a finalizer holds no operator keeps the deadline.
+  // A client has deleted the job kept for an attempt that never started: operators do not enforce the deadline of a job held by a finalizer.
   if (verdict && verdict->verdict_class == Class::interrupted && scenario.fate == Fate::deleted_by_somebody && scenario.odd.held_for_ever()) return;
-  // A create of an attempt that is dead, written when the last one has ended: nobody is there who could know of it.
+  // A create of a killed attempt that takes effect after the last attempt has ended: no process can know of it.
   const auto late = [this](const JobRecord& job) { return m_world.m_lives.size() > 1 && job.made > m_world.m_ended; };
   if (std::ranges::any_of(m_world.m_jobs, late)) return;
   for (const auto& pod : m_world.m_cluster.training_pods())
@@ -273,7 +273,7 @@ void Oracle::check_leaks(std::vector<std::string>& violations) const {
   for (const auto& job : m_world.m_jobs) {
     if (job.gone) continue;
     if (const auto live = m_world.m_cluster.store.by_uid(job.uid); scenario.odd.held && live->deleting()) continue;  // a finalizer keeps it
-    // Where no operator runs nobody keeps a deadline: what was left to an attempt that never came has no pods, and goes with its Workflow.
+    // Without an operator no deadline is enforced: a job kept for an attempt that never started has no pods, and is deleted with its Workflow.
     const bool left = verdict && verdict->verdict_class == Class::interrupted;
     const bool unheeded = scenario.fate == Fate::operator_absent && left;
     // The clock of what is left to an attempt that never came stands still while it has no pods: in a queue, or without quota.

@@ -17,14 +17,14 @@ class Oracle {
   [[nodiscard]] std::set<result::VerdictClass> allowed() const;
   void check_verdict(std::vector<std::string>& violations) const;
   void check_lines(std::vector<std::string>& violations) const;
-  // Names are taken again: whoever deletes says which object it means.
+  // Names are reused: a DELETE must identify its object by uid.
   void check_requests(std::vector<std::string>& violations) const;
   // The moment before another job is made: why it may not be; empty: it may.
   [[nodiscard]] std::string why_not_another() const;
   [[nodiscard]] bool waits_without_pods() const;
-  // Of whoever attached: it has only looked on, and told the truth.
+  // For an attached client: it has only read, and reported correctly.
   void check_visit(std::vector<std::string>& violations) const;
-  // Some time after the step's end, everybody being well again.
+  // Some time after the step's end, with all components healthy.
   void check_leaks(std::vector<std::string>& violations) const;
   // After the Workflow has gone, too.
   void check_empty(std::vector<std::string>& violations) const;

@@ -12,7 +12,7 @@ namespace trainstep::sim {
 
 class Past {
  public:
-  // As it was at that time, or as far back as is remembered. The step's own pods are always there: whoever runs has been seen.
+  // As it was at that time, or as far back as is remembered. The step's own pods are always there: a running step has been seen.
   Past(const Store& store, Time at);
   // Of its last change.
   [[nodiscard]] std::uint64_t number() const { return m_number; }

@@ -1,4 +1,4 @@
-// What containers have written and the kubelet still has: served to whoever reads or follows.
+// What containers have written and the kubelet still has: served to readers and followers.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -38,7 +38,7 @@ class PodLogs {
   struct Reader {
     std::function<void(std::string_view bytes)> bytes;
     std::function<void()> end;   // nothing more comes
-    std::function<bool()> gone;  // nobody listens any more
+    std::function<bool()> gone;  // the client has disconnected
     bool stamps = false;
   };
   struct Log {
@@ -56,7 +56,7 @@ class PodLogs {
   void rotate(const LogKey& key, std::size_t keep);
   // The pod has gone from its node: all its logs with it. Followers see the end.
   void forget(const std::string& pod_uid);
-  // The kubelet restarts: whoever follows is cut off, in the middle of nothing.
+  // The kubelet restarts: followers are cut off in the middle of a line.
   void cut_all();
   // The newest `tail` lines, of those the ones from `since` on; then, where the container still runs and `follow`, whatever comes.
   void read(const LogKey& key, Time since, std::size_t tail, bool follow, Reader reader);

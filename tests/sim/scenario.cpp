@@ -160,7 +160,7 @@ void draw_hardships(Scenario& scenario, Random random, const Wishes& wishes) {
   if (wishes.first_create) scenario.first_create = *wishes.first_create;
   if (wishes.first_create || scenario.calm || random.chance(0.6)) return;
   scenario.first_create = random.pick({FirstCreate::lost, FirstCreate::swallowed, FirstCreate::gateway, FirstCreate::late});
-  // What a killed process has sent, and takes effect after the next one has cleaned up, nobody can know of; its Workflow takes the job along.
+  // What a killed process has sent, and takes effect after the next one has cleaned up, cannot be known; the job is deleted with its Workflow.
   const bool cleans_up = scenario.step_fate == StepFate::killed || (scenario.step_fate == StepFate::evicted && scenario.cancel_next_at > 0);
   if (cleans_up && scenario.first_create == FirstCreate::late) scenario.first_create = FirstCreate::swallowed;
 }

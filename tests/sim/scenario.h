@@ -37,9 +37,9 @@ enum class Fate {
   suspended,  // at first, as a queue does it; resumed later
   preempted,  // suspended while it runs, resumed later
   deleted_by_somebody,
-  stranger,            // the name is taken by somebody else's job
+  stranger,            // the name is used by another run's job
   pull_fails_a_while,  // a registry that is overloaded, a runtime that does not answer in time, a volume on another node
-  operator_restarts,   // nobody looks at the job for the first minutes of its life
+  operator_restarts,   // no controller handles the job in its first minutes
   pod_vanishes,        // `victim`, once: its end is never seen
 };
 inline constexpr int fates = 24;
@@ -94,7 +94,7 @@ struct Absence {
   Duration at, length;
 };
 
-// Somebody at a shell who attaches to the run, and may not see everything.
+// A user who attaches to the run with limited permissions.
 struct Visit {
   Duration at;                           // after the job's creation
   Duration looks_for;                    // then Ctrl-C
@@ -119,7 +119,7 @@ struct Scenario {
   Oddities odd;
   std::vector<Absence> absences;
   Duration length{60'000};    // of the training
-  Duration acts_at{20'000};   // after the job's creation: when somebody deletes, suspends, cancels, evicts
+  Duration acts_at{20'000};   // after the job's creation: when the deletion, suspension, cancel or eviction happens
   Duration acts_for{60'000};  // how long a suspension, a quota, … lasts
   int kill_at = 0;            // the step's call, 0: never
   int act_at_call = 0;        // cancelled, evicted, stopped: at this call; 0: at `acts_at`
@@ -128,12 +128,12 @@ struct Scenario {
   Cancel cancel = Cancel::labelled;
   Shutdown shutdown = Shutdown::terminate;
   FirstCreate first_create = FirstCreate::answered;
-  bool no_second = false;  // a quota or a webhook refuses every other job of this name, and by that whoever asks again for the one that is there
+  bool no_second = false;  // a quota or a webhook refuses every other job of this name, and thereby repeated creates of the existing one
   OwnPod own_pod = OwnPod::known;
   std::string retry_policy = "Always";                     // of the step's template; "": no retry strategy
   bool followed = true;                                    // evicted: another attempt comes
   Accident keeping = Accident::none;                       // evicted: what becomes of each PATCH of the job from then on
-  bool by_kubelet = false;                                 // evicted: the kubelet ends the pod, nobody deletes it
+  bool by_kubelet = false;                                 // evicted: the kubelet ends the pod, it is not deleted
   Duration cause_lag{0};                                   // evicted: the cause is to be seen so long after the signal
   Duration workflow_lag{0};                                // what happens to the Workflow is watched so much later
   bool kill_after = false;                                 // when the server has done it; else before it is sent
@@ -163,7 +163,7 @@ struct Wishes {
   std::optional<FirstCreate> first_create = {};
   std::optional<Cancel> cancel = {};
   bool simple = false;               // no first create, own pod, quota, cause or policy that makes it hard
-  std::optional<bool> visited = {};  // somebody attaches
+  std::optional<bool> visited = {};  // a user attaches
   std::optional<Oddities> odd = {};
 };
 

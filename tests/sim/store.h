@@ -1,4 +1,4 @@
-// What the API server stores: objects as a row of versions, and whoever wants to hear of changes. No HTTP here.
+// What the API server stores: objects as sequences of versions, and subscribers to changes. No HTTP here.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -41,7 +41,7 @@ std::string_view text_at(const Json& object, std::initializer_list<std::string_v
 std::string_view text_at(Json&& object, std::initializer_list<std::string_view> path) = delete;
 std::int64_t number_at(const Json& object, std::initializer_list<std::string_view> path, std::int64_t otherwise = 0);
 
-// An object as it stood at one moment; never changes. Its texts are made once, when somebody first reads them.
+// An object as it stood at one moment; never changes. Its serializations are cached on first use.
 struct Version {
   std::uint64_t number = 0;
   const Resource* resource = nullptr;

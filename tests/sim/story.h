@@ -1,4 +1,4 @@
-// What happened in a world, for whoever looks at a failing seed. Costs nothing unless it is wanted.
+// An event trace of a world, for debugging a failing seed. Costs nothing unless enabled.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

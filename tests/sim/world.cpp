@@ -252,7 +252,7 @@ void World::job_created(const VersionPtr& job) {
     m_loop.after(act, [this, uid] {
       const auto live = m_cluster.store.by_uid(uid);
       if (live == nullptr || live->deleting()) return;
-      m_story.tell("world", "somebody deletes the job");
+      m_story.tell("world", "another client deletes the job");
       m_world_deletes = true;
       m_cluster.collector.remove(live, m_random.pick({Propagation::foreground, Propagation::background}));
       m_world_deletes = false;

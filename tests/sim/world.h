@@ -64,7 +64,7 @@ struct JobRecord {
   bool succeeded = false, failed = false;  // as the operator has decided; found out without the code under test
   std::optional<Time> ended = {};          // when that was decided
   std::optional<Time> began = {};          // when its primary replica first ran, whenever that was told
-  std::optional<Time> removed = {};        // when somebody deleted it
+  std::optional<Time> removed = {};        // when another client deleted it
   bool waits = false;                      // in its queue, and nothing has begun
   bool reported = false;                   // the step has told its pipeline of a failure, and noted that on the job
   bool deleted_by_world = false;

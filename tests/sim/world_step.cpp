@@ -102,7 +102,7 @@ void World::ended(const result::Verdict& verdict) {
   if (verdict.verdict_class == result::VerdictClass::interrupted && m_cancelled)
     m_violations.emplace_back("the run is cancelled, and the step leaves its job to the next attempt");
   if (verdict.verdict_class != result::VerdictClass::cancelled) return;
-  // Where there is time to see why the signal came, and somebody may come after it, the job is kept; but for one that waits in its queue.
+  // Where there is time to see why the signal came, and another attempt may follow, the job is kept, unless it is queued.
   const auto& s = m_scenario;
   const bool waits = std::ranges::any_of(m_jobs, &JobRecord::waits);
   const bool seen = s.calm && s.death > Duration{10'000} && s.own_pod != OwnPod::unreadable && s.keeping == Accident::none;
@@ -285,7 +285,7 @@ void World::evict_step() {
   });
 }
 
-// Somebody at a shell who has no patience: whoever does not end at once is told again.
+// An impatient user at a terminal: a step that does not end at once is signalled again.
 void World::stop_step() {
   if (m_step == nullptr || m_exited || m_dying) return;
   m_acted = true;

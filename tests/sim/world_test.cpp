@@ -40,7 +40,7 @@ const Wishes quiet{.fate = Fate::succeeds, .step_fate = StepFate::lives, .calm =
 
 }  // namespace
 
-TEST_CASE("sim world: a simple step keeps every promise where nothing goes wrong") {
+TEST_CASE("sim world: a naive step satisfies all invariants without faults") {
   for (const auto* kind : {"Job", "PyTorch", "MPI", "TF"})
     for (const auto fate : {Fate::succeeds, Fate::user_error, Fate::suspended, Fate::preempted, Fate::quota_a_while, Fate::unschedulable_a_while,
                             Fate::deleted_by_somebody, Fate::webhook_denies})
@@ -100,14 +100,14 @@ TEST_CASE("sim world: a cancelled run leaves nothing, an evicted step is followe
   }
 }
 
-TEST_CASE("sim world: a seed tells the same story each time") {
+TEST_CASE("sim world: a seed gives the same run each time") {
   const Wishes quiet{.calm = true};  // the naive step understands no odd answer
   CHECK(run(42, quiet).story == run(42, quiet).story);
   CHECK(run(42, quiet).story != run(43, quiet).story);
 }
 
 // Not run by default: `sim_world "[.speed]"` in a build without sanitizers.
-TEST_CASE("sim world: how fast it turns", "[.speed]") {
+TEST_CASE("sim world: simulation speed", "[.speed]") {
   const auto begin = std::chrono::steady_clock::now();
   constexpr int worlds = 2'000;
   int calls = 0;
@@ -121,7 +121,7 @@ TEST_CASE("sim world: how fast it turns", "[.speed]") {
   CHECK(calls > worlds);
 }
 
-TEST_CASE("sim world: seeds draw every fate, and every way a step may go") {
+TEST_CASE("sim world: seeds cover every fault, and every outcome of a step") {
   std::set<Fate> drawn;
   std::set<StepFate> ways;
   std::set<std::string> kinds_drawn;

@@ -28,7 +28,7 @@ void World::make_twin() {
   });
 }
 
-// As the kubelet, the pod collector or a drain leaves the pod, and Argo labels it; nobody tells the process yet.
+// As the kubelet, the pod collector or a drain leaves the pod, and Argo labels it; the process is not signalled yet.
 void World::lose_step() {
   if (m_step == nullptr || m_exited || m_dying) return;
   m_story.tell("pipeline", "the step's pod is lost, its process lives on");
@@ -88,7 +88,7 @@ bool World::is_followed(const Version& job) const {
   return lives && annotation(job, "trainstep.dev/followed-by") == fmt::format("attempt-{}", m_lives.size());
 }
 
-// By the attempt that was lost, which nobody has asked to cancel the run.
+// By the lost attempt, which was not asked to cancel the run.
 void World::look_at_removal(const std::string& path) {
   for (const auto& record : m_jobs) {
     const auto job = m_cluster.store.by_uid(record.uid);
@@ -111,7 +111,7 @@ void World::look_at_mark(const Happening& happening) {
     m_violations.push_back(fmt::format("an attempt that was lost takes {} from {}", happening.now->name(), whose));
 }
 
-// Whoever follows a job has said so on it. A deadline that another process gives it ends the training.
+// A follower has annotated the job. A deadline set by another process would end the training.
 void World::look_at_deadline(const Happening& happening) {
   constexpr auto kept = "trainstep.dev/kept-until";
   const auto& job = *happening.now;

@@ -1,4 +1,4 @@
-// Somebody at a shell who attaches to the run.
+// A user who attaches to the run.
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 

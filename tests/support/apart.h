@@ -1,4 +1,4 @@
-// Work in a process of its own: with mounts that nobody else sees, or as a user who is not root.
+// Runs code in a child process: with private mounts, or as a non-root user.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -169,7 +169,7 @@ class FakeTransport : public http::Transport {
     const auto& bytes = exchange->reply.pieces[exchange->next++].bytes;
     watch_silence(id);
     if ((exchange->handler.data || exchange->handler.sink) && exchange->reply.status / 100 == 2) {
-      const std::vector<char> exact(bytes.begin(), bytes.end());  // whoever reads beyond is found out
+      const std::vector<char> exact(bytes.begin(), bytes.end());  // so that ASan detects reads beyond the end
       const std::string_view piece(exact.data(), exact.size());
       if (exchange->handler.data) exchange->handler.data(piece);
       if (exchange->handler.sink && !exchange->handler.sink(exchange->response, piece))

@@ -154,7 +154,7 @@ class ScriptedServer {
   ScriptedServer(const ScriptedServer&) = delete;
   ScriptedServer& operator=(const ScriptedServer&) = delete;
 
-  // Nobody listens any more, every connection is closed.
+  // Closes the listening socket and all connections.
   void stop() {
     connections.clear();
     if (m_listener) m_loop.forget(m_listener.get());

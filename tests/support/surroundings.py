@@ -13,7 +13,7 @@ def clean_environment() -> dict[str, str]:
 
 
 def usual_signals():
-    """For whoever runs the tests in a script's background, or below nohup: programs that are started here are not to inherit that they are ignored."""
+    """Restores default signal handling: in the background of a script, or under nohup, signals are ignored, which children would inherit."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-// Files as somebody sees them who is not root.
+// File access as a non-root user.
 #pragma once
 
 #include <sys/fsuid.h>

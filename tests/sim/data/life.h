@@ -13,7 +13,7 @@
 
 namespace trainstep::sim::data {
 
-// SIGKILL. Thrown from run(), so that whoever waited there is gone; what destructors do then is not to be seen by the world.
+// SIGKILL. Thrown from run(), so that the waiting code is unwound; effects of destructors must not be visible to the world.
 struct Killed {};
 // Nothing will ever come, or it never ends.
 struct Stuck {

@@ -19,7 +19,7 @@ class ObjectStore {
  public:
   struct Object {
     std::string content, etag;
-    std::string mark{};  // whose it is, as whoever put it says
+    std::string mark{};  // the job that put it, according to its metadata
   };
   struct Upload {
     std::string where;
@@ -49,9 +49,9 @@ class ObjectStore {
   // What lies below "bucket/key", by what follows; itself by "".
   [[nodiscard]] std::map<std::string, std::string> tree(const std::string& where) const;
   void put(const std::string& where, std::string content, std::string mark = {});
-  // By somebody who is nobody's business: on_change() does not hear of it. No content: the object is gone.
+  // A change by an unrelated client, without on_change(). No content: removes the object.
   void meddle(const std::string& where, std::optional<std::string> content);
-  // An upload in parts that somebody else has begun. → its id
+  // Creates a multipart upload of another client. Returns its id.
   std::string begin_upload(const std::string& where);
   void make_bucket(const std::string& name) { m_buckets.insert(name); }
   // Called with "bucket/key" of each object that has changed or gone.

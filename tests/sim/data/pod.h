@@ -27,7 +27,7 @@ struct Ended {
   std::optional<result::PodReport> told;  // the termination message, if it is a report
   const Run* run = nullptr;               // of the program, if it ran
   Time began{}, at{};
-  bool truncated = false;   // a body was cut short on the way, and nobody could know
+  bool truncated = false;   // a body was truncated undetectably
   bool terminated = false;  // a SIGTERM came
 };
 

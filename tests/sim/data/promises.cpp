@@ -75,7 +75,7 @@ void Promises::changed(const std::string& place) {
   const auto& task = m_plan.task;
   const bool artifact =
       std::ranges::any_of(task.outputs, [&](const auto& output) { return output.to.in_store() && lies_below(place, where(output.to)); });
-  if (m_truth.foreign.contains(place) && !was_written(place)) m_truth.violated("{} was changed and is somebody else's", place);
+  if (m_truth.foreign.contains(place) && !was_written(place)) m_truth.violated("{} was changed, but belongs to another client", place);
   if (!artifact && !lies_below(place, where(m_plan.prefix))) m_truth.violated("{} was changed and is none of the job's", place);
   const bool replicas = m_truth.scenario.indexed && m_truth.scenario.checkpoints && lies_below(place, checkpoints(false));
   if (m_hands_off && !replicas) m_truth.violated("a replica has changed {}", place);
@@ -150,9 +150,9 @@ void Promises::judge_half_fetched(const std::string& artifact, const Tree& tree,
 
 void Promises::judge_foreign() {
   for (const auto& [place, content] : m_truth.foreign)
-    if (!m_store.objects().contains(place) && !was_written(place)) m_truth.violated("{} is gone and was somebody else's", place);
+    if (!m_store.objects().contains(place) && !was_written(place)) m_truth.violated("{} is gone, but belonged to another client", place);
   for (const auto& id : m_truth.foreign_uploads)
-    if (!m_store.uploads().contains(id)) m_truth.violated("an upload of somebody else was given up");
+    if (!m_store.uploads().contains(id)) m_truth.violated("an upload of another client was aborted");
 }
 
 // Stopped after the program's end: nothing is left open, and nothing that could be taken for the model.

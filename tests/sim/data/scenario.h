@@ -33,7 +33,7 @@ struct Scenario {
   bool through_prefix = false;                         // the step carries inputs and outputs, they have no addresses of their own
   std::vector<std::pair<std::string, Tree>> inputs;    // by name
   std::vector<std::string> artifacts{"model"};         // outputs that are files
-  std::string single;                                  // which of them is a file, not a folder; whoever has made it and whenever
+  std::string single;                                  // which of them is a file, not a folder; whichever attempt created it
   bool checkpoints = false, checkpoints_stay = false;  // … in the pod, from one container to the next
   int keep = 2;                                        // checkpoints that the program keeps
   Duration between_files{1};                           // of one checkpoint
@@ -49,12 +49,12 @@ struct Scenario {
   bool stale = false;           // an earlier job of that name has left its record and its model
   bool stale_manifest = false;  // and told what it has put there
   bool odd_keys = false;        // beside an input's files lie objects that can be none
-  bool strangers = false;       // somebody puts things into the job's prefix, beside what was brought there
+  bool strangers = false;       // unrelated objects appear in the job's prefix
   double losses = 0;            // chance that an object that was delivered there is gone or another one when the step fetches it
-  bool foreign = false;         // somebody else has objects, and an upload under way, where the outputs belong
+  bool foreign = false;         // another client has objects, and an upload in progress, at the outputs' addresses
   double kills = 0;             // chance that an attempt does not come to its own end
   double bad_ends = 0;          // chance that a run of the program does not end well
-  double lost_ends = 0;         // chance that nobody hears of an attempt that has succeeded
+  double lost_ends = 0;         // probability that the success of an attempt is not reported
   double restarts_in_pod = 0;   // chance that the next attempt is in the same pod
   int attempts = 6;
   Random later;  // of what is drawn on the way

@@ -38,7 +38,7 @@ std::string described(const http::Request& request) {
 constexpr std::array fault_names{"none",        "reset",  "reset after", "swallowed", "swallowed after", "slow down", "server error",
                                  "error after", "denied", "cut",         "truncated", "garbled",         "broken",    "damaged"};
 
-// What a kill between the damage and the next try would leave for good: nobody fetches these to compare them with anything.
+// What a kill between the damage and the next try would leave permanently: these are never fetched for comparison.
 bool is_told_of(const http::Request& request) { return request.method == "PUT" && !request.body.empty() && !request.url.path.ends_with(".json"); }
 
 // One and the same, whichever upload it belongs to.

@@ -38,7 +38,7 @@ struct Truth {
   std::map<std::string, std::string> foreign;  // objects of others where outputs belong, by "bucket/key"
   std::set<std::string> foreign_uploads;       // by id
   std::set<std::set<int>> saved_at_once{{1}};  // epochs whose checkpoints lay in the folder at one moment; the first may be an earlier version's
-  bool uploads_may_stay = false;               // an agent has said so, whom nobody told for a minute which there are
+  bool uploads_may_stay = false;               // reported by an agent that could not list them for a minute
   int lives = 0;                               // of agents
   [[nodiscard]] std::uint64_t read() const;    // what a program knows that has read its inputs
   std::vector<std::string> violations;

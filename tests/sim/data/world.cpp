@@ -74,7 +74,7 @@ void World::furnish() {
   m_promises = std::make_unique<Promises>(m_truth, m_store, m_plan.data);
 }
 
-// Of an earlier attempt, and of somebody else.
+// Of an earlier attempt, and of another client.
 void World::leave_stale() {
   m_store.put(stranger, "not ours");
   if (m_scenario.foreign) leave_foreign();
@@ -87,7 +87,7 @@ void World::leave_stale() {
 }
 
 // As an agent leaves it: the objects carry the job's mark, the list beside the record has their keys. Where it was about to put more, others have put
-// their own since. Without the list nobody knows whose the objects are.
+// their own since. Without the list the origin of the objects is unknown.
 void World::leave_attempt() {
   constexpr auto attempt = "another-attempt";
   const auto& task = m_plan.data.task;
@@ -220,12 +220,12 @@ bool World::train() {
     if (!attempt(*pod, true, last)) continue;
     if (m_scenario.indexed) replica_lives(last);
     if (last || !m_random.chance(m_scenario.lost_ends)) return true;
-    m_story.tell("world", "nobody hears of it");
+    m_story.tell("world", "the success is not reported");
   }
   return false;
 }
 
-// What was brought is known by its list: nobody takes these, and at the end they go with the prefix.
+// Uploaded inputs are in their list: these objects are not fetched, and are removed with the prefix at the end.
 void World::leave_strangers(const std::vector<plan::StagedPath>& beside) {
   if (!m_scenario.strangers) return;
   for (const auto& carried : beside) m_store.meddle(where(carried.at) + "/stranger.bin", "of somebody else");

@@ -20,7 +20,7 @@ TEST_CASE("an answer ends the waiting, now or later") {
   CHECK(await<int>(loop, [&](const auto& done) { loop.after(1ms, [done] { done(2); }); }).value() == 2);
 }
 
-TEST_CASE("an answer that comes when the waiting was stopped is nobody's") {
+TEST_CASE("a result that arrives after the wait was stopped is discarded") {
   PollLoop loop;
   std::function<void(Result<int>)> late;
   loop.post([&] { loop.stop(); });
@@ -37,7 +37,7 @@ TEST_CASE("an answer that comes when the waiting was stopped is nobody's") {
   CHECK(went_on);
 }
 
-TEST_CASE("what has come by now is heard without waiting, descriptors and timers too") {
+TEST_CASE("hear() processes pending descriptors and timers without waiting") {
   PollLoop loop;
   int ends[2];
   REQUIRE(::pipe(ends) == 0);

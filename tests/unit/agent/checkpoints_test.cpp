@@ -93,7 +93,7 @@ using Files = std::map<std::string, std::string>;
 
 }  // namespace
 
-TEST_CASE_METHOD(Checkpoints, "what an attempt of an earlier version has saved comes back into its folder") {
+TEST_CASE_METHOD(Checkpoints, "the checkpoints of an attempt of an earlier version are restored") {
   objects = {{"jobs/job/checkpoints/1", "one"}, {"jobs/job/checkpoints/sub/2", "two"}, {"jobs/job/checkpoints-of-another", "x"}};
   CHECK_FALSE(has_checkpoints(checkpoints));
   REQUIRE(restore());
@@ -104,7 +104,7 @@ TEST_CASE_METHOD(Checkpoints, "what an attempt of an earlier version has saved c
   CHECK_THAT(told[0], Contains("checkpoints of an earlier attempt: 2 files"));
 }
 
-TEST_CASE_METHOD(Checkpoints, "the first attempt finds none, which is no error and no news") {
+TEST_CASE_METHOD(Checkpoints, "without checkpoints the first attempt reports nothing and succeeds") {
   REQUIRE(restore());
   CHECK(told.empty());
   CHECK_FALSE(has_checkpoints(checkpoints));
@@ -117,7 +117,7 @@ TEST_CASE_METHOD(Checkpoints, "an empty folder has no checkpoints") {
   CHECK(has_checkpoints(checkpoints));
 }
 
-TEST_CASE_METHOD(Checkpoints, "what has outlived its pod on a volume is newer than what was sent of it") {
+TEST_CASE_METHOD(Checkpoints, "checkpoints on a volume that survived the pod are newer than the uploaded ones") {
   const TempDir volume("/dev/shm");
   REQUIRE(lies_on_a_mount(volume.path()));
   checkpoints.path = (volume.path() / "run").string();
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(Checkpoints, "what has outlived its pod on a volume is newer th
     REQUIRE(restore());
     CHECK(read(checkpoints.path + "/last") == "epoch 1");
   }
-  SECTION("a pod that comes while another fills it waits, and finds what that one has made") {
+  SECTION("a second pod waits while the first restores, and finds the result") {
     write(mark, "");
     const Fd file(::open(mark.c_str(), O_RDWR));
     auto lock = FileLock::take(file);
@@ -162,7 +162,7 @@ TEST_CASE_METHOD(Checkpoints, "a folder that is being filled is kept without its
   CHECK(kept() == Files{{"1", "one"}});
 }
 
-TEST_CASE_METHOD(Checkpoints, "a training does not begin anew because its checkpoints may not be read: that is an error") {
+TEST_CASE_METHOD(Checkpoints, "checkpoints that may not be read are an error, not a fresh start") {
   objects["jobs/job/checkpoints/1"] = "one";
   refuse("GET", 403, "AccessDenied");
   const auto restored = restore();
@@ -170,7 +170,7 @@ TEST_CASE_METHOD(Checkpoints, "a training does not begin anew because its checkp
   CHECK(restored.error().kind == ErrorKind::denied);
 }
 
-TEST_CASE_METHOD(Checkpoints, "a checkpoint that somebody has replaced by as many other bytes does not come back") {
+TEST_CASE_METHOD(Checkpoints, "a checkpoint replaced by another of the same size is not restored") {
   save("1", "one");
   save("2", "two");
   std::string key;
@@ -194,13 +194,13 @@ TEST_CASE_METHOD(Checkpoints, "a checkpoint that somebody has replaced by as man
   CHECK(kept() == Files{{"1", "one"}, {"2", "two"}});
 }
 
-TEST_CASE_METHOD(Checkpoints, "a set that tells no ETags, as of an earlier version, counts by its files' sizes") {
+TEST_CASE_METHOD(Checkpoints, "a set without ETags, as of an earlier version, is checked by file sizes") {
   objects["jobs/job/checkpoints/.trainstep/files/a-1/1"] = "one";
   objects["jobs/job/checkpoints/.trainstep/sets/0000000001-a.json"] = R"({"files":[["1",".trainstep/files/a-1/1",3,5]]})";
   CHECK(kept() == Files{{"1", "one"}});
 }
 
-TEST_CASE_METHOD(Checkpoints, "a file that another one of its size and time of change replaces is kept anew") {
+TEST_CASE_METHOD(Checkpoints, "a file replaced by one of the same size and modification time is saved again") {
   const bool in_place = GENERATE(true, false);
   save("w", "one");
   const fs::path file = in_pod("saved/w");
@@ -218,7 +218,7 @@ TEST_CASE_METHOD(Checkpoints, "a file that another one of its size and time of c
   CHECK(sent().size() == 2);
 }
 
-TEST_CASE_METHOD(Checkpoints, "each look brings what is new or has changed, and nothing twice") {
+TEST_CASE_METHOD(Checkpoints, "each scan saves new and changed files, and nothing twice") {
   const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
   running.advance(14s);
   CHECK(transport.asked().empty());
@@ -240,7 +240,7 @@ TEST_CASE_METHOD(Checkpoints, "each look brings what is new or has changed, and 
 }
 
 TEST_CASE_METHOD(Checkpoints,
-                 "a state of the folder counts when all of it is there: what points to a file that could not be sent does not come back") {
+                 "a state of the folder is saved only completely: a file that refers to an unsent one is not restored") {
   save("step-1/weights", "one");
   save("latest", "step-1");
   const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
@@ -263,7 +263,7 @@ TEST_CASE_METHOD(Checkpoints,
   CHECK(told.back() == "checkpoints: saving works again");
 }
 
-TEST_CASE_METHOD(Checkpoints, "what the program has removed goes, from the store too, once a later state is whole") {
+TEST_CASE_METHOD(Checkpoints, "files removed by the program are removed from the store once a later state is complete") {
   save("step-1", "one");
   const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
   running.advance(16s);
@@ -277,7 +277,7 @@ TEST_CASE_METHOD(Checkpoints, "what the program has removed goes, from the store
   CHECK(kept() == Files{{"step-2", "two"}});  // an empty folder is no state to go on from
 }
 
-TEST_CASE_METHOD(Checkpoints, "who runs on where nobody sees it removes nothing of what its successor goes on from") {
+TEST_CASE_METHOD(Checkpoints, "a pod cut off from the cluster removes nothing that its successor restored") {
   save("best", "best");
   save("last", "A1");
   const CheckpointSync cut_off(running, *stores, checkpoints, tell, 7, 15s);
@@ -305,7 +305,7 @@ TEST_CASE_METHOD(Checkpoints, "who runs on where nobody sees it removes nothing 
   CHECK(told_next.empty());  // of who was there before nothing is to be feared
 }
 
-TEST_CASE_METHOD(Checkpoints, "the newest complete set comes back, with the times of its files") {
+TEST_CASE_METHOD(Checkpoints, "the newest complete set is restored, with the times of its files") {
   save("a", "old");
   {
     const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
@@ -326,7 +326,7 @@ TEST_CASE_METHOD(Checkpoints, "the newest complete set comes back, with the time
   CHECK(kept().size() == 2);
 }
 
-TEST_CASE_METHOD(Checkpoints, "a set of which something is missing does not count") {
+TEST_CASE_METHOD(Checkpoints, "an incomplete set is ignored") {
   objects = {{"jobs/job/checkpoints/.trainstep/sets/0000000001-a.json", R"({"files": [["x", ".trainstep/files/a-1/x", 3, 5]]})"},
              {"jobs/job/checkpoints/.trainstep/files/a-1/x", "old"},
              {"jobs/job/checkpoints/.trainstep/sets/0000000002-a.json", R"({"files": [["x", ".trainstep/files/a-2/x", 3, 5]]})"},
@@ -336,7 +336,7 @@ TEST_CASE_METHOD(Checkpoints, "a set of which something is missing does not coun
     REQUIRE(restore());
     CHECK(read(in_pod("saved/x")) == "old");
   }
-  SECTION("none is complete: the training begins anew, and it is said") {
+  SECTION("none is complete: the training starts from scratch, and this is reported") {
     objects.erase("jobs/job/checkpoints/.trainstep/files/a-1/x");
     REQUIRE(restore());
     CHECK_FALSE(has_checkpoints(checkpoints));
@@ -344,7 +344,7 @@ TEST_CASE_METHOD(Checkpoints, "a set of which something is missing does not coun
   }
 }
 
-TEST_CASE_METHOD(Checkpoints, "a set that is cut short on its way is asked for again") {
+TEST_CASE_METHOD(Checkpoints, "a truncated set is requested again") {
   const std::string set = R"({"files": [["x", ".trainstep/files/a-1/x", 3, 5]]})";
   objects = {{"jobs/job/checkpoints/.trainstep/sets/0000000001-a.json", set}, {"jobs/job/checkpoints/.trainstep/files/a-1/x", "old"}};
   fault = [&, first = true](const FakeTransport::Asked& asked) mutable -> std::optional<Reply> {
@@ -355,7 +355,7 @@ TEST_CASE_METHOD(Checkpoints, "a set that is cut short on its way is asked for a
   CHECK(read(in_pod("saved/x")) == "old");
 }
 
-TEST_CASE_METHOD(Checkpoints, "a file that changes whenever it is read holds up the others for a minute, not for ever, and is told") {
+TEST_CASE_METHOD(Checkpoints, "a file that changes on every read delays the others for a minute only, and is reported") {
   save("step-1", "one");
   save("log", "a");
   fault = [&, turn = 0](const FakeTransport::Asked& asked) mutable {
@@ -371,7 +371,7 @@ TEST_CASE_METHOD(Checkpoints, "a file that changes whenever it is read holds up 
   CHECK(std::ranges::any_of(told, [](const auto& line) { return line.find("log keeps changing") != std::string::npos; }));
 }
 
-TEST_CASE_METHOD(Checkpoints, "a store that refuses a state is named with its answer, and the state is kept once it takes it") {
+TEST_CASE_METHOD(Checkpoints, "a store that rejects a state is reported, and the state is saved once the store accepts it") {
   const auto [status, code] =
       GENERATE(table<int, std::string>({{507, "XMinioStorageFull"}, {400, "EntityTooLarge"}, {404, "NoSuchBucket"}, {413, ""}}));
   CAPTURE(status);
@@ -387,7 +387,7 @@ TEST_CASE_METHOD(Checkpoints, "a store that refuses a state is named with its an
   CHECK(told.back() == "checkpoints: saving works again");
 }
 
-TEST_CASE_METHOD(Checkpoints, "links in the folder do not end the looking; what cannot travel is told once") {
+TEST_CASE_METHOD(Checkpoints, "links in the folder do not stop the scans; skipped files are reported once") {
   save("step-1/weights", "one");
   std::filesystem::create_directory_symlink("step-1", in_pod("saved/last"));
   std::filesystem::create_symlink("nowhere", in_pod("saved/dangling"));
@@ -397,7 +397,7 @@ TEST_CASE_METHOD(Checkpoints, "links in the folder do not end the looking; what 
   CHECK(told == Texts{"checkpoints: skipped: dangling: a link that is broken"});
 }
 
-TEST_CASE_METHOD(Checkpoints, "a link to what lies in the folder comes back as a link, and what it leads to travels once") {
+TEST_CASE_METHOD(Checkpoints, "a link within the folder is restored as a link, and its target is saved once") {
   const auto link = [this](const std::string& to, const std::string& name) { fs::create_symlink(to, in_pod("saved/" + name)); };
   const auto said = [this](const std::string& name) { return fs::read_symlink(in_pod("saved/" + name)).string(); };
   save("step-1/weights", "one");
@@ -432,7 +432,7 @@ TEST_CASE_METHOD(Checkpoints, "a link to what lies in the folder comes back as a
   CHECK(told.size() == 1);
 }
 
-TEST_CASE_METHOD(Checkpoints, "a link takes the place of a link or of nothing, and nothing is written behind one") {
+TEST_CASE_METHOD(Checkpoints, "a link replaces only a link or nothing, and nothing is written through one") {
   save("step-1/weights", "one");
   save("step-2/weights", "two");
   fs::create_symlink("step-2", in_pod("saved/latest"));
@@ -469,7 +469,7 @@ TEST_CASE_METHOD(Checkpoints, "a set whose links lead out of the folder makes no
   CHECK(seconds_of("f") == 1);
 }
 
-TEST_CASE_METHOD(Checkpoints, "folders come back with their times: the newest of them is the one that it was") {
+TEST_CASE_METHOD(Checkpoints, "folders are restored with their times: the newest stays the newest") {
   for (const auto* step : {"step-1", "step-2", "step-3"}) save(std::string(step) + "/deep/weights", step);
   fs::create_directory_symlink("../step-1", in_pod("saved/step-2/base"));
   set_time("step-1/deep", 100);
@@ -524,7 +524,7 @@ TEST_CASE_METHOD(Checkpoints, "each pod of an indexed job keeps checkpoints of i
   CHECK(kept() == Files{{"epoch", "of 0"}});
 }
 
-TEST_CASE_METHOD(Checkpoints, "a state with a name that could not come back is not kept in half, and that is told once") {
+TEST_CASE_METHOD(Checkpoints, "a state with a name that cannot be restored is not saved in part, and this is reported once") {
   save("1", "one");
   const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
   running.advance(16s);
@@ -536,7 +536,7 @@ TEST_CASE_METHOD(Checkpoints, "a state with a name that could not come back is n
   CHECK_THAT(told[0], Contains("checkpoints: the name of") && Contains("is not valid UTF-8"));
 }
 
-TEST_CASE_METHOD(Checkpoints, "uploads of a killed attempt are given up at a later look, when the store was silent at the first") {
+TEST_CASE_METHOD(Checkpoints, "uploads of a killed attempt are aborted at a later scan if the store did not respond at first") {
   uploads["killed"][1] = "part";
   upload_keys["killed"] = "jobs/job/checkpoints/.trainstep/files/0-1/weights";
   fault = [silent = 6](const FakeTransport::Asked& asked) mutable -> std::optional<Reply> {
@@ -550,7 +550,7 @@ TEST_CASE_METHOD(Checkpoints, "uploads of a killed attempt are given up at a lat
   CHECK(uploads.empty());
 }
 
-TEST_CASE_METHOD(Checkpoints, "a folder that cannot be read is told") {
+TEST_CASE_METHOD(Checkpoints, "an unreadable folder is reported") {
   save("file", "x");
   checkpoints.path = in_pod("saved/file/folder");
   const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
@@ -559,7 +559,7 @@ TEST_CASE_METHOD(Checkpoints, "a folder that cannot be read is told") {
   CHECK_THAT(told[0], Contains("checkpoints: cannot read"));
 }
 
-TEST_CASE_METHOD(Checkpoints, "a file in the folder's place is told, once, and nothing is saved that could not come back") {
+TEST_CASE_METHOD(Checkpoints, "a file in place of the folder is reported once, and nothing is saved") {
   checkpoints.path = in_pod("saved/model.pt");
   save("model.pt", "x");
   objects["jobs/job/checkpoints/others"] = "x";
@@ -571,7 +571,7 @@ TEST_CASE_METHOD(Checkpoints, "a file in the folder's place is told, once, and n
   CHECK_THAT(told[0], Contains("saved/model.pt is a file; checkpoints are kept only in a folder of this name"));
 }
 
-TEST_CASE_METHOD(Checkpoints, "the last look does not wait for its time, and ends when all is there") {
+TEST_CASE_METHOD(Checkpoints, "the final scan starts at once, and ends when everything is saved") {
   CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
   save("1", "one");
   const auto began = running.now();
@@ -580,7 +580,7 @@ TEST_CASE_METHOD(Checkpoints, "the last look does not wait for its time, and end
   CHECK(kept() == Files{{"1", "one"}});
 }
 
-TEST_CASE_METHOD(Checkpoints, "the last look sends again what was on its way when the program ended") {
+TEST_CASE_METHOD(Checkpoints, "the final scan sends files again that were being sent when the program ended") {
   save("1", "one");
   auto slow = Reply::silent();
   fault = [&, first = true](const FakeTransport::Asked&) mutable { return std::exchange(first, false) ? std::optional(slow) : std::nullopt; };
@@ -592,7 +592,7 @@ TEST_CASE_METHOD(Checkpoints, "the last look sends again what was on its way whe
   CHECK(kept() == Files{{"1", "newer one"}});
 }
 
-TEST_CASE_METHOD(Checkpoints, "a store that is silent takes the limit of the last look and no longer") {
+TEST_CASE_METHOD(Checkpoints, "an unresponsive store takes no longer than the limit of the final scan") {
   save("1", "one");
   fault = [](const FakeTransport::Asked&) { return std::optional(Reply::silent()); };
   CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);

@@ -71,7 +71,7 @@ TEST_CASE("a training ends with its outputs where they belong, its report and it
   CHECK(pod.has("claim/run/.trainstep-digits.json"));
 }
 
-TEST_CASE("who starts again after the training has finished does not train again, and tells the same") {
+TEST_CASE("a restart after the training has finished does not train again, and reports the same") {
   Pod pod;
   REQUIRE(pod.start(pod.training()) == 0);
   CHECK_FALSE(pod.report().repeated);
@@ -80,7 +80,7 @@ TEST_CASE("who starts again after the training has finished does not train again
   CHECK(pod.text("runs") == "trained\n");
   CHECK(pod.report().outputs[0].value == Json(0.5));
   CHECK(pod.report().primary);
-  SECTION("other replicas neither, and they do not tell in the primary's name") {
+  SECTION("nor do other replicas, and they do not report for the primary") {
     pod.options.role = Role::replica;
     CHECK(pod.start(pod.training()) == 0);
     CHECK(pod.text("runs") == "trained\n");
@@ -112,7 +112,7 @@ TEST_CASE("the first pod of an indexed job does not deliver again, and the other
   CHECK(pod.text("claim/run/final") == "weights\n");
 }
 
-TEST_CASE("a program's failure is its own: its code is kept, its log's last lines may speak, nothing is recorded") {
+TEST_CASE("a failed program keeps its exit code and the last lines of its log, and nothing is recorded") {
   Pod pod;
   CHECK(pod.start(pod.training() + "; exit 3") == 3);
   CHECK(pod.text("termination-log").empty());
@@ -129,7 +129,7 @@ TEST_CASE("a program that ends well without a value that it declares has failed"
   CHECK_FALSE(pod.has("claim/run/.trainstep-digits.json"));
 }
 
-TEST_CASE("the outputs of other replicas are nobody's") {
+TEST_CASE("the outputs of other replicas are not delivered") {
   Pod pod;
   pod.options.role = Role::replica;
   CHECK(pod.start(pod.training()) == 0);
@@ -139,7 +139,7 @@ TEST_CASE("the outputs of other replicas are nobody's") {
   CHECK_FALSE(pod.has("claim"));
 }
 
-TEST_CASE("outputs that cannot be delivered are no success") {
+TEST_CASE("a training whose outputs cannot be delivered fails") {
   Pod pod;
   pod.task.record.path = pod.in("claim/run/final/record.json");  // where the program puts a file
   CHECK(pod.start(pod.training()) != 0);

@@ -98,7 +98,7 @@ TEST_CASE("the folders that a program may expect are there, its outputs are not"
   CHECK(fs::is_directory(fs::path(pod.task.executor_output_file).parent_path()));
 }
 
-TEST_CASE("what the primary writes to an output on a claim is there as a whole, with the name that the step asked for") {
+TEST_CASE("an output on a claim appears complete, with the requested name") {
   Pod pod;
   const auto model = pod.output_on_claim("model", spec::Type::artifact, "final").path;
   pod.prepare();
@@ -112,7 +112,7 @@ TEST_CASE("what the primary writes to an output on a claim is there as a whole, 
   CHECK(contents(pod.on_claim("run/final.~1~/older")) == "o");
 }
 
-TEST_CASE("what other replicas write stays in their pods") {
+TEST_CASE("outputs of other replicas stay in their pods") {
   Pod pod;
   const auto model = pod.output_on_claim("model", spec::Type::artifact, "final").path;
   pod.prepare(false);
@@ -131,7 +131,7 @@ TEST_CASE("a container that starts again in the same pod finds its links, and th
   CHECK(contents(pod.on_claim("run/final")) == "w");
 }
 
-TEST_CASE("a container that starts again in the same pod goes on from what the one before wrote to a claim; another job does not") {
+TEST_CASE("a container restarted in the same pod continues with the files on the claim; another job does not") {
   Pod pod;
   const auto model = pod.output_on_claim("model", spec::Type::artifact, "final").path;
   pod.prepare();
@@ -145,7 +145,7 @@ TEST_CASE("a container that starts again in the same pod goes on from what the o
 }
 
 TEST_CASE(
-    "what a container has put on a claim without telling of it is taken back by the next one, and the older model is there until that has trained") {
+    "an unreported output on a claim is reverted by the next container, and the older model stays until that one has trained") {
   Pod pod;
   const auto model = pod.output_on_claim("model", spec::Type::artifact, "final").path;
   const auto there = pod.on_claim("run/final/weights");
@@ -160,7 +160,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("on a claim links that lead nowhere are delivered as they are, and named; what others lead to is copied") {
+TEST_CASE("on a claim broken links are delivered unchanged and reported; other link targets are copied") {
   Pod pod;
   const auto model = pod.output_on_claim("model", spec::Type::artifact, "final").path;
   pod.prepare();
@@ -180,7 +180,7 @@ TEST_CASE("on a claim links that lead nowhere are delivered as they are, and nam
   CHECK(contents(pod.on_claim("run/final/copied/x")) == "x");
 }
 
-TEST_CASE("whoever stops the copy of what links lead to gets nothing on the claim") {
+TEST_CASE("if the copy of link targets is stopped, nothing appears on the claim") {
   Pod pod;
   const auto model = pod.output_on_claim("model", spec::Type::artifact, "final").path;
   pod.prepare();
@@ -195,7 +195,7 @@ TEST_CASE("whoever stops the copy of what links lead to gets nothing on the clai
   CHECK_FALSE(fs::exists(pod.on_claim("run/final")));
 }
 
-TEST_CASE("folders, empty files and links out of a model are no model") {
+TEST_CASE("folders, empty files and links out of a model are not a model") {
   Pod pod;
   const auto model = pod.output("model", spec::Type::artifact).path;
   pod.prepare();
@@ -207,7 +207,7 @@ TEST_CASE("folders, empty files and links out of a model are no model") {
   CHECK(pod.only().present);
 }
 
-TEST_CASE("a link to a folder of this pod is a model once files of this attempt lie there") {
+TEST_CASE("a link to a folder of this pod is a model once it holds files of this attempt") {
   Pod pod;
   const TempDir elsewhere;
   const auto model = pod.output("model", spec::Type::artifact).path;
@@ -247,7 +247,7 @@ TEST_CASE("values of an earlier attempt in this pod are removed, artifacts stay 
   CHECK_THAT(pod.refusal(), Contains("output accuracy") && Contains("did not write its value") && Contains(accuracy));
 }
 
-TEST_CASE("what lay on a claim before and was not written is no output") {
+TEST_CASE("older contents of a claim that were not written are not an output") {
   Pod pod;
   SECTION("an artifact is not present") {
     const auto model = pod.output_on_claim("model", spec::Type::artifact, "final").path;
@@ -269,7 +269,7 @@ TEST_CASE("what lay on a claim before and was not written is no output") {
   }
 }
 
-TEST_CASE("an artifact that was not written, or is a link to nowhere, is not present; that is no error") {
+TEST_CASE("an unwritten artifact, or a broken link, is absent without an error") {
   Pod pod;
   const auto model = pod.output("model", spec::Type::artifact).path;
   pod.prepare();
@@ -290,7 +290,7 @@ TEST_CASE("an artifact that the pod's user cannot look into is the program's mis
   CHECK(pod.refusal() == "output model: cannot read " + model + ": Permission denied; the program must leave its output files readable");
 }
 
-TEST_CASE("a text that the program writes to a path comes back whole, unless it has a place of its own") {
+TEST_CASE("text written to a path is returned completely, unless it has its own location") {
   Pod pod;
   auto& note = pod.output("note", spec::Type::artifact);
   note.declared = "String";
@@ -306,7 +306,7 @@ TEST_CASE("a text that the program writes to a path comes back whole, unless it 
   CHECK_FALSE(pod.only().value);
 }
 
-TEST_CASE("values are read by their types, NaN travels as text") {
+TEST_CASE("values are read by type, NaN is passed as text") {
   struct Row {
     spec::Type type;
     const char* text;
@@ -353,7 +353,7 @@ TEST_CASE("a value of another type is the program's mistake, and named") {
   CHECK_THAT(pod.refusal(), Contains("output epochs") && Contains("many"));
 }
 
-TEST_CASE("the executor output counts more than files, and brings metadata and places") {
+TEST_CASE("the executor output takes precedence over files, and sets metadata and locations") {
   Pod pod;
   SECTION("a value") {
     const auto path = pod.output("accuracy", spec::Type::number).path;
@@ -381,7 +381,7 @@ TEST_CASE("the executor output counts more than files, and brings metadata and p
     CHECK(pod.only().present);
     CHECK(pod.only().uri == (wanted ? "" : "s3://b/k"));
   }
-  SECTION("an address that can be none is told, and no artifact; a path of the pod is neither") {
+  SECTION("an invalid address is reported and not an artifact; nor is a path of the pod") {
     const auto [place, uri, present] = GENERATE(table<std::string, std::string, bool>({
         {"models:/digits@champion", "models:/digits@champion", true},
         {"S3://b/k", "s3://b/k", true},
@@ -399,7 +399,7 @@ TEST_CASE("the executor output counts more than files, and brings metadata and p
     CHECK(pod.only().uri == (present ? uri : ""));
     CHECK(pod.only().present);
   }
-  SECTION("metadata alone are no artifact") {
+  SECTION("metadata alone is not an artifact") {
     pod.output("metrics", spec::Type::artifact);
     pod.prepare();
     Pod::write(pod.task.executor_output_file, R"({"artifacts": {"metrics": {"artifacts": [{"metadata": {"accuracy": 0.5}}]}}})");
@@ -413,7 +413,7 @@ TEST_CASE("the executor output counts more than files, and brings metadata and p
     CHECK_FALSE(pod.only().present);
     CHECK(pod.only().uri.empty());
   }
-  SECTION("one that is no JSON") {
+  SECTION("not JSON") {
     pod.output("model", spec::Type::artifact);
     pod.prepare();
     Pod::write(pod.task.executor_output_file, "{");
@@ -453,7 +453,7 @@ TEST_CASE("curves are read from the logs of artifacts that are there, as this co
   CHECK_THAT(told[1], Contains("model: ignoring 1 values of TensorBoard event files that are older than the training"));
 }
 
-TEST_CASE("of many curves an agent tells some points, and each one's last") {
+TEST_CASE("of many curves the agent reports some points and each last one") {
   Pod pod;
   const auto model = pod.output("model", spec::Type::artifact).path;
   pod.prepare();

@@ -32,7 +32,7 @@ struct Probed : StoreOfPod {
     made.name = name;
     made.to = {uri, 0, ""};
   }
-  // Whoever waits on the real loop waits for the store on virtual time.
+  // Waiting on the real loop runs the store's virtual time.
   void pump() {
     real.post([this] {
       loop.run();
@@ -80,14 +80,14 @@ TEST_CASE_METHOD(Probed, "a right that the delivery needs and the keys have not 
   CHECK(objects.empty());
 }
 
-TEST_CASE_METHOD(Probed, "nobody is asked where nothing goes to a store") {
+TEST_CASE_METHOD(Probed, "without outputs in a store the probe sends no request") {
   task.record = {};
   for (auto& output : task.outputs) output.to = {};
   CHECK(try_it());
   CHECK(transport.asked().empty());
 }
 
-TEST_CASE_METHOD(Probed, "outputs are tried where the record lies on a claim, too") {
+TEST_CASE_METHOD(Probed, "the outputs are probed even if the record is on a claim") {
   task.record = {"", 0, in_pod("claim/record.json")};
   deny("POST", "models/m");
   CHECK_FALSE(try_it());
@@ -107,14 +107,14 @@ TEST_CASE_METHOD(Probed, "keys that may write to an output's address only, or to
   CHECK(uploads.empty());
 }
 
-TEST_CASE_METHOD(Probed, "what a store cannot do is no hindrance") {
+TEST_CASE_METHOD(Probed, "operations that a store does not support do not fail the probe") {
   SECTION("no uploads in parts") { deny("POST", "models/m", 501, "NotImplemented"); }
-  SECTION("no upload can be given up") { deny("DELETE", "models/m"); }
+  SECTION("uploads cannot be aborted") { deny("DELETE", "models/m"); }
   CHECK(try_it());
   CHECK(told.empty());
 }
 
-TEST_CASE_METHOD(Probed, "keys that may not remove are no hindrance, and what stays is told") {
+TEST_CASE_METHOD(Probed, "credentials without delete permission do not fail the probe, and the leftover object is reported") {
   deny("DELETE", ".probe");
   CHECK(try_it());
   REQUIRE(told.size() == 1);

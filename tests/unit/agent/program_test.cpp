@@ -36,7 +36,7 @@ TEST_CASE("a program that is not there is an error that names it") {
   CHECK_THAT(end.error().message, Catch::Contains("/no/such/program"));
 }
 
-TEST_CASE("signals that come to the agent go on to the program, which may mind them or not") {
+TEST_CASE("signals to the agent are forwarded to the program, which may handle them") {
   // The program sends them to the agent, its parent, and waits until they come back.
   for (const auto* signal : {"TERM", "INT", "HUP", "QUIT", "USR1", "USR2"}) {
     CAPTURE(signal);
@@ -46,7 +46,7 @@ TEST_CASE("signals that come to the agent go on to the program, which may mind t
   }
 }
 
-TEST_CASE("what a command prints is returned; why not, when it fails or prints too much") {
+TEST_CASE("the output of a command is returned, or an error if it fails or prints too much") {
   PollLoop loop;
   const auto said = [&](const std::vector<std::string>& argv, std::size_t limit = 1'000) {
     return output_of(loop, argv, process::own_environment(), limit);

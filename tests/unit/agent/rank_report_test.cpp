@@ -55,7 +55,7 @@ std::string print(const std::string& attempt, const std::string& message = "") {
 
 }  // namespace
 
-TEST_CASE("the report of rank 0 is asked for host by host, as mpirun reaches them") {
+TEST_CASE("the report of rank 0 is requested from one host after the other, as mpirun reaches them") {
   Hosts hosts;
   hosts.script("worker-1", print("a1", "here"));
   const auto found = hosts.fetch();
@@ -67,7 +67,7 @@ TEST_CASE("the report of rank 0 is asked for host by host, as mpirun reaches the
         "worker-1 /trainstep/bin/trainstep exec --report --scratch /scratch\n");
 }
 
-TEST_CASE("hosts that have all answered are not asked again; a report of another attempt is none") {
+TEST_CASE("hosts that have responded are not asked again; a report of another attempt is ignored") {
   Hosts hosts;
   hosts.script("worker-1", print("a0"));
   const auto found = hosts.fetch();
@@ -87,7 +87,7 @@ TEST_CASE("a host that cannot be reached for a while is asked again, and no othe
   CHECK(order == std::vector<std::string>{"worker-0", "worker-1", "worker-0"});
 }
 
-TEST_CASE("a half answer is not a report: the host is asked again") {
+TEST_CASE("a truncated response is not a report: the host is asked again") {
   Hosts hosts;
   hosts.script("worker-0", "[ -e second ] || { touch second; echo '{\"version\": 1, \"att'; exit 0; }\n" + print("a1"));
   CHECK(hosts.fetch().report);

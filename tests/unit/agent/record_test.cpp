@@ -26,7 +26,7 @@ struct Pod : StoreOfPod {
     task.record = {"s3://bkt/run/.trainstep/digits/finished.json", 0, ""};
     pump();
   }
-  // Whoever waits on the real loop waits for the store on virtual time.
+  // Waiting on the real loop runs the store's virtual time.
   void pump() {
     real.post([this] {
       loop.run();
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(Pod, "a record is found again, in a store and on a claim") {
   CHECK(objects.contains(key) == task.record.in_store());
 }
 
-TEST_CASE_METHOD(Pod, "the record of another attempt does not count, and the next one replaces it") {
+TEST_CASE_METHOD(Pod, "the record of another attempt is ignored and replaced") {
   SECTION("store") {}
   SECTION("claim") { on_claim(); }
   write_it(report("another"));
@@ -78,14 +78,14 @@ TEST_CASE_METHOD(Pod, "the record of another attempt does not count, and the nex
   CHECK(find());
 }
 
-TEST_CASE_METHOD(Pod, "what lies there and is no record counts as none") {
+TEST_CASE_METHOD(Pod, "contents that are not a record are ignored") {
   for (const auto* text : {"", "{", "[]", R"({"trainstep_report": 2, "class": "succeeded", "attempt": "00ff"})"}) {
     objects[key] = text;
     CHECK_FALSE(find());
   }
 }
 
-TEST_CASE_METHOD(Pod, "a record is believed as long as something lies where it has delivered an output") {
+TEST_CASE_METHOD(Pod, "a record is valid as long as its delivered output exists") {
   auto made = report();
   made.outputs.push_back({.name = "model", .artifact = true, .present = true, .value = {}, .uri = {}});
   made.outputs.push_back({.name = "none", .artifact = true, .present = false, .value = {}, .uri = {}});
@@ -118,7 +118,7 @@ TEST_CASE_METHOD(Pod, "a record is believed as long as something lies where it h
   CHECK(find());  // who may not look believes it
 }
 
-TEST_CASE_METHOD(Pod, "a record is not believed where another job's output lies on the claim") {
+TEST_CASE_METHOD(Pod, "a record is invalid if another job's output is on the claim") {
   auto made = report();
   made.outputs.push_back({.name = "model", .artifact = true, .present = true, .value = {}, .uri = {}});
   task.outputs.push_back({.name = "model",
@@ -144,7 +144,7 @@ TEST_CASE_METHOD(Pod, "keys that may only write see no record; a store that cann
   CHECK(found.error().kind == ErrorKind::unavailable);
 }
 
-TEST_CASE_METHOD(Pod, "without a place there is no record, and nobody is asked") {
+TEST_CASE_METHOD(Pod, "without a location there is no record and no request") {
   task.record = {};
   CHECK_FALSE(find());
   write_it(report());

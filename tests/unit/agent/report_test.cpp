@@ -47,7 +47,7 @@ PodReport success() {
 
 }  // namespace
 
-TEST_CASE("a success tells what was returned") {
+TEST_CASE("a success reports the returned values") {
   const Log log;
   auto report = success();
   report.outputs.push_back({.name = "accuracy", .artifact = false, .present = true, .value = 0.5, .uri = {}});
@@ -56,7 +56,7 @@ TEST_CASE("a success tells what was returned") {
   CHECK_FALSE(log.report().shortened);
 }
 
-TEST_CASE("secrets of the container's variables, which a store may quote, are not told") {
+TEST_CASE("secrets in the container's environment that a store quotes are redacted") {
   const Log log;
   ::setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMIK7MDENG", 1);
   PodReport report;
@@ -71,7 +71,7 @@ TEST_CASE("secrets of the container's variables, which a store may quote, are no
   CHECK_THAT(text, Contains("[redacted]") && !Contains("wJalr"));
 }
 
-TEST_CASE("values that do not fit are left out, and that is said") {
+TEST_CASE("values that do not fit are omitted, and this is reported") {
   const Log log;
   auto report = success();
   report.outputs.push_back({.name = "text", .artifact = false, .present = true, .value = std::string(5'000, 'x'), .uri = {}});
@@ -145,7 +145,7 @@ TEST_CASE("outside a pod there is no termination log, and none is made") {
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
-TEST_CASE("an error before there was a task is told with its class") {
+TEST_CASE("an error before the task was read is reported with its class") {
   const Log log;
   tell_error(input_error("task: no object"), log.path);
   CHECK(log.report().verdict_class == VerdictClass::input);
@@ -166,7 +166,7 @@ TEST_CASE("the program itself is installed so that every user of the pod may run
   CHECK_FALSE(std::filesystem::exists(target.string() + ".part"));
 }
 
-TEST_CASE("curves are in a message as far as they take nobody's place, all else is") {
+TEST_CASE("curves are included only if there is room after everything else") {
   const Log log;
   auto report = success();
   report.outputs.push_back({.name = "model", .artifact = true, .present = true, .value = {}, .uri = {}});

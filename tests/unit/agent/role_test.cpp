@@ -25,7 +25,7 @@ TEST_CASE("roles have words; another is an error of usage that lists them") {
   }
 }
 
-TEST_CASE("the primary is told by its role, among replicas of one template by its index, among ranks by its rank") {
+TEST_CASE("the primary is identified by its role, in a shared template by its index, among ranks by its rank") {
   struct Row {
     Role role;
     process::Variables environment;
@@ -67,7 +67,7 @@ TEST_CASE("only the pods of an indexed job have an index: other replicas work to
   CHECK(index_of(Role::primary, {{"JOB_COMPLETION_INDEX", "0"}}).empty());
 }
 
-TEST_CASE("the names of a pod's identity are forwarded to the ranks beside the task's, once") {
+TEST_CASE("the variables of a pod's identity are forwarded to the ranks once, after the task's") {
   using Words = std::vector<std::string>;
   const Words mpirun{"mpirun", "-np", "2", "-x", "AWS_REGION", "-x", "TRAINSTEP_TASK", "train", "-x", "TRAINSTEP_TASK"};
   CHECK(with_identity(mpirun, {{"PATH", "/bin"}, {"AWS_SECRET_ACCESS_KEY", "s"}}) == mpirun);

@@ -10,7 +10,7 @@
 using namespace trainstep;
 using namespace trainstep::agent;
 
-TEST_CASE("what one has fetched is done for those that come after it") {
+TEST_CASE("data fetched by one process is used by later ones") {
   const TempDir scratch;
   PollLoop loop;
   {
@@ -36,7 +36,7 @@ TEST_CASE("one that failed leaves the work to the next") {
   CHECK_FALSE(next.is_done());
 }
 
-TEST_CASE("who comes while another fetches waits, and then finds it done") {
+TEST_CASE("a second process waits while the first fetches, and then finds it done") {
   const TempDir scratch;
   PollLoop loop;
   std::optional<Turn> first(std::in_place, scratch.path(), "task");
@@ -53,7 +53,7 @@ TEST_CASE("who comes while another fetches waits, and then finds it done") {
   CHECK(second.is_done());
 }
 
-TEST_CASE("who waits for another can be stopped") {
+TEST_CASE("waiting for another process can be stopped") {
   const TempDir scratch;
   PollLoop loop;
   const Turn first(scratch.path(), "task"), second(scratch.path(), "task");
@@ -64,14 +64,14 @@ TEST_CASE("who waits for another can be stopped") {
   CHECK(taken.error().kind == ErrorKind::cancelled);
 }
 
-TEST_CASE("without a folder that is shared everyone has a turn of its own, at once") {
+TEST_CASE("without a shared folder every process has its own turn at once") {
   const Turn first("", "task"), second("", "task");
   CHECK_FALSE(second.is_done());
   CHECK(first.done());
   CHECK_FALSE(second.is_done());
 }
 
-TEST_CASE("a folder that cannot be locked stops nobody") {
+TEST_CASE("a folder that cannot be locked does not block") {
   const TempDir scratch;
   const auto gone = (scratch.path() / "gone").string();
   PollLoop loop;
@@ -81,7 +81,7 @@ TEST_CASE("a folder that cannot be locked stops nobody") {
   CHECK_FALSE(second.is_done());
 }
 
-TEST_CASE("data are in use as long as one of those who share them lives") {
+TEST_CASE("data is in use as long as one of its users runs") {
   const TempDir scratch;
   Turn first(scratch.path(), "task");
   CHECK_FALSE(first.is_in_use());

@@ -6,7 +6,7 @@
 
 using namespace trainstep;
 
-TEST_CASE("a deadline passes once its time is over, however often it is set anew") {
+TEST_CASE("a deadline passes on time, however often it is set again") {
   test::VirtualLoop loop;
   Deadline deadline(loop);
   CHECK_FALSE(deadline.is_set());
@@ -24,7 +24,7 @@ TEST_CASE("a deadline passes once its time is over, however often it is set anew
   CHECK_FALSE(deadline.passed());
 }
 
-TEST_CASE("a deadline that has gone leaves no timer behind") {
+TEST_CASE("a destroyed deadline leaves no timer") {
   test::VirtualLoop loop;
   {
     Deadline(loop).set(Duration{100});

@@ -23,7 +23,7 @@ struct Folder {
 
 }  // namespace
 
-TEST_CASE("what is written is read back, parent folders are made, nothing else is left behind") {
+TEST_CASE("a written file can be read back; parent folders are created, and no temporary file remains") {
   const Folder folder;
   const auto path = folder.path / "a" / "b" / "file";
   const std::string content("x\0y\n", 4);
@@ -45,7 +45,7 @@ TEST_CASE("a large file is read whole, and refused above the limit") {
   CHECK(refused.error().message == (folder.path / "file").string() + " is larger than 199999 bytes");
 }
 
-TEST_CASE("what cannot be read or written is told with its path") {
+TEST_CASE("a file that cannot be read or written is reported with its path") {
   const Folder folder;
   const auto absent = read_file(folder.path / "absent", 10);
   REQUIRE_FALSE(absent);

@@ -60,7 +60,7 @@ TEST_CASE("a cancelled timer does not run, not even when it is due together with
   loop.cancel(4711);
 }
 
-TEST_CASE("a timer lives as long as its handle, unless it is detached") {
+TEST_CASE("a timer exists as long as its handle, unless it is detached") {
   PollLoop loop;
   std::string order;
   {
@@ -91,7 +91,7 @@ TEST_CASE("posted tasks run in their order, those that they post after them, and
   CHECK(order == "abc");
 }
 
-TEST_CASE("a readable descriptor is told until it is forgotten, also its end") {
+TEST_CASE("a readable descriptor is reported until it is removed, including end of file") {
   PollLoop loop;
   Pipe pipe;
   std::string got;
@@ -127,7 +127,7 @@ TEST_CASE("a reader that was forgotten by another one is not called any more") {
   CHECK(calls == 1);
 }
 
-TEST_CASE("a descriptor that can be written to is told, with what was asked and no more") {
+TEST_CASE("a writable descriptor is reported only for the requested events") {
   PollLoop loop;
   Pipe pipe;
   std::string story;
@@ -139,7 +139,7 @@ TEST_CASE("a descriptor that can be written to is told, with what was asked and 
   CHECK(story == "w");
 }
 
-TEST_CASE("a descriptor whose other end has gone is ready for what was asked") {
+TEST_CASE("a descriptor whose peer has closed is ready for the requested events") {
   PollLoop loop;
   Pipe pipe;
   pipe.read.close();

@@ -19,7 +19,7 @@ std::string shown(std::string_view line) {
 
 }  // namespace
 
-TEST_CASE("others' words cannot begin a line, move the cursor or turn the direction of a line of ours") {
+TEST_CASE("untrusted text cannot start a line, move the cursor or change the text direction") {
   CHECK(printable("pulled\n[trainstep]  0:05  succeeded") == "pulled\\n[trainstep]  0:05  succeeded");
   CHECK(printable("\x1b[2J\x1b[31mred\x07\x7f") == "\\x1b[2J\\x1b[31mred\\x07\\x7f");
   CHECK(printable("over\rwritten") == "over\\rwritten");
@@ -33,7 +33,7 @@ TEST_CASE("what people write stays as it is") {
   for (const std::string text : {"", "plain", "tab\tulated", "Übung · 3 °C – naïve", "日本語 🎉"}) CHECK(printable(text) == text);
 }
 
-TEST_CASE("of a line that was redrawn the last state that shows anything counts") {
+TEST_CASE("of a redrawn line the last visible state is kept") {
   CHECK(last_state("\r  0%|   |\r 50%|█ |\r100%|██|") == "100%|██|");
   CHECK(last_state("100%|██|\r") == "100%|██|");
   CHECK(last_state("windows line\r") == "windows line");

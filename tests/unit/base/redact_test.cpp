@@ -4,7 +4,7 @@
 
 using namespace trainstep;
 
-TEST_CASE("what is secret does not stay in a text") {
+TEST_CASE("secrets are redacted") {
   struct Case {
     const char* text;
     const char* wanted;
@@ -81,17 +81,17 @@ TEST_CASE("the beginning of a secret is found where a text was cut off") {
   for (const auto* end : {"", "...", "\u2026", " "})
     CHECK(redacted(std::string(R"({"value":"hf_AbCdEf)") + end, secrets) == std::string(R"({"value":"[redacted])") + end);
   CHECK(redacted("hf_AbCdEf is another one", secrets) == "hf_AbCdEf is another one");
-  CHECK(redacted("named hf_AbCd", secrets) == "named hf_AbCd");  // too short to help anybody
+  CHECK(redacted("named hf_AbCd", secrets) == "named hf_AbCd");  // too short to be useful
   CHECK(redacted("failed while training", secrets) == "failed while training");
 }
 
-TEST_CASE("words that messages are made of stay in them, whatever somebody has set to them") {
+TEST_CASE("words of the messages themselves are not redacted, even if a variable has that value") {
   const std::string text = "the default namespace is required, there is no password";
   CHECK(redacted(text, {"default", "required", "password", "no", "is"}) == text);
   CHECK(redacted("default2", {"default2"}) == "[redacted]");
 }
 
-TEST_CASE("of a command line's words and of programs the values are secrets, the names and expressions are none") {
+TEST_CASE("values in command lines and code are redacted, names and expressions are not") {
   struct Row {
     const char* text;
     std::vector<std::string> secrets;
@@ -106,7 +106,7 @@ TEST_CASE("of a command line's words and of programs the values are secrets, the
   }
 }
 
-TEST_CASE("names tell whether they hold a secret") {
+TEST_CASE("names of secrets are recognised") {
   for (const auto* name : {"password",
                            "API_KEY",
                            "apiKey",
@@ -182,7 +182,7 @@ TEST_CASE("the value of a variable is secret by its name, or by an address in it
   CHECK_FALSE(holds_secret("IMAGE", "reg.example/x:1.0@sha256:0a1b"));
 }
 
-TEST_CASE("variables tell which texts are to be looked for") {
+TEST_CASE("the secrets to redact are taken from the environment") {
   CHECK(secrets_of_environment({"AWS_SECRET_ACCESS_KEY=a", "HF_TOKEN=b=c", "PATH=/bin", "DB_PASSWORD=", "broken", "X_PROXY=http://me:pw@h"}) ==
         std::vector<std::string>{"a", "b=c", "", "me:pw", "pw"});
   // Text that says itself what it is.

@@ -36,7 +36,7 @@ TEST_CASE("a regular file is read, by a link too") {
   CHECK(read_regular_file("/proc/self/comm", 100).has_value());
 }
 
-TEST_CASE("what is no regular file is named, and nobody is waited for") {
+TEST_CASE("anything but a regular file is rejected by name, without blocking") {
   const TempDir folder;
   const auto at = folder.path() / "it";
   SECTION("a FIFO") {
@@ -66,7 +66,7 @@ TEST_CASE("a file that is too large is refused before it is read") {
   CHECK_THAT(problem(folder.path() / "file", 1'000'000), Catch::Contains("is larger than 1000000 bytes"));
 }
 
-TEST_CASE("a new file takes the place of whatever stands at its name") {
+TEST_CASE("a new file replaces whatever exists at its path") {
   const TempDir folder;
   const auto at = folder.path() / "it";
   std::ofstream(folder.path() / "other") << "other";

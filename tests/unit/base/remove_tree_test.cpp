@@ -32,7 +32,7 @@ std::string removed(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("a tree is removed with all that is in it, and what is not there is removed already") {
+TEST_CASE("a tree is removed with all its contents; a missing one counts as removed") {
   const TempDir temp;
   write(temp.path() / "tree/a/b/file");
   write(temp.path() / "tree/.hidden/file");
@@ -46,7 +46,7 @@ TEST_CASE("a tree is removed with all that is in it, and what is not there is re
   CHECK(fs::is_empty(temp.path()));
 }
 
-TEST_CASE("links are removed, what they lead to stays") {
+TEST_CASE("links are removed, their targets are kept") {
   const TempDir temp;
   write(temp.path() / "others/file");
   fs::create_directories(temp.path() / "tree/a");
@@ -76,7 +76,7 @@ TEST_CASE("folders nested deeper than files may be open, or a path may be long, 
   CHECK_FALSE(fs::exists(root));
 }
 
-TEST_CASE("what is mounted in a tree stays, with the folders above it, and is told") {
+TEST_CASE("a mount point in a tree is kept with its parent folders, and reported") {
   const TempDir temp;
   write(temp.path() / "data/precious");
   write(temp.path() / "tree/other/file");
@@ -119,7 +119,7 @@ TEST_CASE("folders without rights are removed, if they are ours") {
   CHECK(fs::is_empty(temp.path()));
 }
 
-TEST_CASE("what cannot be removed is told by name and reason, three at most, and the rest goes") {
+TEST_CASE("files that cannot be removed are reported, three at most, and the rest is removed") {
   const TempDir temp;
   const auto closed = temp.path() / "closed";
   for (const auto* name : {"a", "b", "c", "d", "e"}) write(closed / "tree" / name / "x");
@@ -132,7 +132,7 @@ TEST_CASE("what cannot be removed is told by name and reason, three at most, and
   }
 }
 
-TEST_CASE("rights are taken for a while only, and by no link") {
+TEST_CASE("permissions are granted temporarily, and not through links") {
   const TempDir temp;
   const auto folder = temp.path() / "folder", link = temp.path() / "link";
   fs::create_directory(folder);

@@ -44,7 +44,7 @@ TEST_CASE("a result is a value or the error that was met first") {
   CHECK(from_owned(4) == 2);
 }
 
-TEST_CASE("context stands before the message and leaves values alone") {
+TEST_CASE("context is prepended to the error message and leaves values unchanged") {
   CHECK(in_context("train_parameters", half(3)).error().message == "train_parameters: 3 is odd");
   CHECK(in_context("epochs", usage_error("x")).kind == ErrorKind::usage);
   CHECK(in_context("epochs", half(4)) == 2);

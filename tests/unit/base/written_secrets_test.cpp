@@ -10,7 +10,7 @@
 
 using namespace trainstep;
 
-TEST_CASE("what stands behind a name that sounds secret, or a flag, is hidden, and nothing else") {
+TEST_CASE("the value after a name or flag of a secret is redacted, and nothing else") {
   struct Row {
     const char *text, *hidden;
   };
@@ -64,7 +64,7 @@ TEST_CASE("what stands behind a name that sounds secret, or a flag, is hidden, a
   }
 }
 
-TEST_CASE("what is harmless stays readable") {
+TEST_CASE("harmless text stays readable") {
   for (const auto* text : {"max_tokens=5",
                            "--max-tokens 5 --sort-key name",
                            "the password is not here",
@@ -95,7 +95,7 @@ TEST_CASE("what is harmless stays readable") {
   }
 }
 
-TEST_CASE("a message shows no secret that it quotes, and all of its own words") {
+TEST_CASE("a message redacts the secrets that it quotes, and keeps its own text") {
   struct Row {
     const char *text, *shown;
   };

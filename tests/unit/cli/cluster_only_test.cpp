@@ -16,7 +16,7 @@ std::string said(const char* options, const std::string& claim = {}) {
 
 }  // namespace
 
-TEST_CASE("what counts in a cluster only is named, and nothing else") {
+TEST_CASE("inputs that apply only to a cluster are reported, and nothing else") {
   CHECK(said("{}") == "nothing");
   CHECK(
       said(R"({"environment": {"A": 1}, "logs": "all", "limits": {"running": "1h"}, "run_policy": {"stop_grace": 3}, "volumes": [], "queue": ""})") ==

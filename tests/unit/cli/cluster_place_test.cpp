@@ -39,7 +39,7 @@ TEST_CASE("a pod's name is what the downward API says, whole, before its host na
   CHECK(own_pod_with({}).name.empty());
 }
 
-TEST_CASE("a pod's node of its Workflow is what Argo says, and where it says nothing what the downward API does") {
+TEST_CASE("the Workflow node of a pod is taken from Argo, otherwise from the downward API") {
   CHECK(own_pod_with({{"WORKFLOW_NODE_ID", "wf-7"}}).node_id == "wf-7");
   CHECK(own_pod_with({{"ARGO_NODE_ID", ""}, {"WORKFLOW_NODE_ID", "wf-7"}}).node_id == "wf-7");
   CHECK(own_pod_with({{"ARGO_NODE_ID", "wf-8"}, {"WORKFLOW_NODE_ID", "wf-7"}}).node_id == "wf-8");

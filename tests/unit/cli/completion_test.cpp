@@ -36,7 +36,7 @@ TEST_CASE("commands come first, then the flags of the command") {
   CHECK(offered({"run", "--explain", "--m"}) == "--metrics --model-dir");
 }
 
-TEST_CASE("a value is completed as its flag wants it") {
+TEST_CASE("a value is completed according to its flag") {
   CHECK(offered({"run", "--log-format", ""}) == "text json");
   CHECK(offered({"run", "--log-format", "j"}) == "json");
   CHECK(offered({"run", "--log-format=j"}) == "json");
@@ -67,9 +67,9 @@ TEST_CASE("a value is never taken for a command, and a positional is completed o
   CHECK(offered({"replay", "x", ""}).empty());
 }
 
-TEST_CASE("behind -- stand another program's words") { CHECK(offered({"run", "--", "--m"}) == "files"); }
+TEST_CASE("after -- files are completed, as for another program") { CHECK(offered({"run", "--", "--m"}) == "files"); }
 
-TEST_CASE("the scripts read one candidate in each line, or a word for files") {
+TEST_CASE("the scripts read one candidate per line, or a word that stands for files") {
   CHECK(lines_of(complete(program(), {"re"})) == "replay\tTell.\n");
   CHECK(lines_of(complete(program(), {"run", "--metrics", ""})) == ":files\n");
   CHECK(lines_of(complete(program(), {"run", "--run-dir", ""})) == ":folders\n");

@@ -37,7 +37,7 @@ std::string written(const std::function<void(Console&, Time)>& act) {
 
 }  // namespace
 
-TEST_CASE("in a pod the state is told as a line of its own, not more often than every half minute") {
+TEST_CASE("in a pod the progress is a separate log line, at most every 30 seconds") {
   result::Timeline timeline;
   result::MetricReader metrics;
   const auto text = written([&](Console& console, Time at) {

@@ -69,7 +69,7 @@ struct End {
 
 }  // namespace
 
-TEST_CASE_METHOD(End, "a failed step's report is put at its address, and then the log says where it is") {
+TEST_CASE_METHOD(End, "a failed step's report is uploaded to its address, and the log says where it is") {
   hand_over();
   CHECK_FALSE(done);
   CHECK(published_at == address);
@@ -80,7 +80,7 @@ TEST_CASE_METHOD(End, "a failed step's report is put at its address, and then th
   CHECK_THAT(text, !Contains(path("report")));
 }
 
-TEST_CASE_METHOD(End, "a report that could not be put at its address is nowhere, and the log says so") {
+TEST_CASE_METHOD(End, "a report that cannot be uploaded is reported in the log") {
   hand_over();
   answer(Error{ErrorKind::denied, "may not read Secret keys"});
   const auto text = said();
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(End, "a report that could not be put at its address is nowhere,
   CHECK_THAT(text, !Contains("  report: "));  // but "…/report: may not"
 }
 
-TEST_CASE_METHOD(End, "of a step that succeeds KFP's launcher carries the report to its address") {
+TEST_CASE_METHOD(End, "the report of a successful step is uploaded by KFP's launcher") {
   outcome.verdict.verdict_class = result::VerdictClass::succeeded;
   hand_over();
   CHECK(published_at.empty());
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(End, "on this machine the report is where it was written") {
   CHECK_THAT(read("report"), Contains("the program failed"));
 }
 
-TEST_CASE_METHOD(End, "the verdict is the container's last word before anything else is waited for") {
+TEST_CASE_METHOD(End, "the verdict is written to the termination message before any wait") {
   hand_over();
   CHECK_THAT(read("termination-log"), Contains("failed (user): the program failed"));
 }
@@ -128,7 +128,7 @@ TEST_CASE_METHOD(End, "what was read at an address is as good as a file, and wha
   CHECK_FALSE(std::filesystem::exists(path("mlpipeline_metrics")));
 }
 
-TEST_CASE_METHOD(End, "where the model is in its place when a file of the step cannot be put in its own, the log says so") {
+TEST_CASE_METHOD(End, "if the model was delivered but a file of the step could not be written, the log says so") {
   const bool committed = GENERATE(true, false);
   CAPTURE(committed);
   pipeline.publish = nullptr;
@@ -146,7 +146,7 @@ TEST_CASE_METHOD(End, "where the model is in its place when a file of the step c
   CHECK((text.find("model: the training's output is at " + path("model")) != std::string::npos) == committed);
 }
 
-TEST_CASE_METHOD(End, "a success has no last word") {
+TEST_CASE_METHOD(End, "a success leaves no termination message") {
   outcome.verdict.verdict_class = result::VerdictClass::succeeded;
   hand_over();
   CHECK(read("termination-log").empty());

@@ -1,4 +1,4 @@
-// An exception that nobody has caught is told where the pipeline looks.
+// An uncaught exception is reported in the termination message.
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/internal_error.h"
 
@@ -13,7 +13,7 @@
 using namespace trainstep;
 using Catch::Matchers::Contains;
 
-TEST_CASE("an internal error stands in the termination message of a step and of a replica, and in no other command's") {
+TEST_CASE("an internal error is in the termination message of steps and replicas only") {
   const TempDir folder;
   const auto path = (folder.path() / "termination-log").string();
   ::setenv("TRAINSTEP_TERMINATION_LOG", path.c_str(), 1);

@@ -42,13 +42,13 @@ TEST_CASE("the manual page names every command, option and exit code") {
   CHECK_THAT(page, !Contains("help"));
 }
 
-TEST_CASE("what several commands have in common is told once") {
+TEST_CASE("what several commands have in common is described once") {
   const auto page = manual(program());
   CHECK(page.find("\\-\\-epochs") == page.rfind("\\-\\-epochs"));
   CHECK_THAT(page, Contains("Inputs: those of \\fBrun\\fR.\n"));
 }
 
-TEST_CASE("text says nothing to roff") {
+TEST_CASE("text is escaped for roff") {
   const auto page = manual(program());
   CHECK_THAT(page, Contains("\n\\&.it\\(aqs 4 \\[u2192] 5\\en\n"));
   CHECK_THAT(page, Contains(".PP\nSome prose.\n.PP\nExamples:\n.PP\n.nf\n# one\nrun \\(aq\\-x\\(aq\n.fi\n"));

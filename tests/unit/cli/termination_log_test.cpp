@@ -56,7 +56,7 @@ std::string found_with(const std::map<std::string, std::string>& variables) {
 
 }  // namespace
 
-TEST_CASE("the termination message is ours under Argo's executor, and where we are told of it") {
+TEST_CASE("the termination message is written under Argo's executor, or where a variable names its file") {
   CHECK(found_with({{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"ARGO_NODE_ID", "wf-1"}}) == "/dev/termination-log");
   CHECK(found_with({{"TRAINSTEP_TERMINATION_LOG", "/tmp/other"}}) == "/tmp/other");
 }
@@ -67,7 +67,7 @@ TEST_CASE("the termination message of a notebook's pod, and of no pod, is not ou
   CHECK(found_with({}).empty());
 }
 
-TEST_CASE("a termination message replaces what stands in the kubelet's file") {
+TEST_CASE("a termination message replaces the contents of the kubelet's file") {
   const Log log;
   std::ofstream(log.path) << "what an earlier container wrote, which is longer";
   write_termination_log(log.path, "failed (user):\nworker-1 exited with code 1");
@@ -80,11 +80,11 @@ TEST_CASE("a termination message makes no file, and writes into nothing but one"
   write_termination_log("", "failed");
   CHECK_FALSE(std::filesystem::exists(log.path));
   REQUIRE(::mkfifo(log.path.c_str(), 0600) == 0);
-  write_termination_log(log.path, "failed");  // comes back, though nobody reads
+  write_termination_log(log.path, "failed");  // returns without a reader
   CHECK(std::filesystem::is_fifo(log.path));
 }
 
-TEST_CASE("no secret stands in a termination message") {
+TEST_CASE("a termination message contains no secrets") {
   const Variables set(std::map<std::string, std::string>{{"MY_TOKEN", "of-this-process"}});
   const Log log;
   std::ofstream{log.path};

@@ -13,7 +13,7 @@ const Time noon = *from_rfc3339("2026-11-21T12:00:00Z");
 
 }  // namespace
 
-TEST_CASE("of two clocks that disagree the earlier one counts that the cluster's own words do not contradict") {
+TEST_CASE("of two clocks that differ, the earlier one consistent with the cluster's timestamps is used") {
   struct Case {
     const char* what;
     std::optional<Duration> told;

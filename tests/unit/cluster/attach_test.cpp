@@ -99,7 +99,7 @@ using Words = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE_METHOD(Visit, "attach never writes and has no patience of its own, whatever goes wrong") {
+TEST_CASE_METHOD(Visit, "attach never writes and has no limits, whatever fails") {
   std::string word;
   SECTION("pods may not be listed") {
     pods = [](const FakeTransport::Asked&) { return forbidden("pods"); };
@@ -178,7 +178,7 @@ TEST_CASE_METHOD(Visit, "the program's log is shown, not that of a container tha
   CHECK(printed.front() == "main: loss=1\n");
 }
 
-TEST_CASE_METHOD(Visit, "with rights on jobs only, attach ends with the job's own word") {
+TEST_CASE_METHOD(Visit, "with permissions on jobs only, attach ends with the job's own status") {
   pods = events = log = [](const FakeTransport::Asked&) { return forbidden("pods"); };
   std::string condition;
   int code = 0;
@@ -203,7 +203,7 @@ TEST_CASE_METHOD(Visit, "with rights on jobs only, attach ends with the job's ow
   CHECK(written() == Words{});
 }
 
-TEST_CASE_METHOD(Visit, "curves of event files that a pod tells are shown where the log has none of the name") {
+TEST_CASE_METHOD(Visit, "curves of event files reported by a pod are shown if the log has none of that name") {
   result::PodReport report;
   report.primary = true;
   report.outputs.push_back({.name = "model", .artifact = true, .present = true, .value = {}, .uri = {}});
@@ -227,7 +227,7 @@ TEST_CASE_METHOD(Visit, "curves of event files that a pod tells are shown where 
   CHECK(written() == Words{});
 }
 
-TEST_CASE_METHOD(Visit, "the end that a job's step has told counts more than the job's own") {
+TEST_CASE_METHOD(Visit, "the outcome reported by a job's step takes precedence over the job's own status") {
   std::string condition, told = "system";
   int code = 3;
   SECTION("the training has succeeded, the step has not") { condition = "Complete"; }
@@ -241,7 +241,7 @@ TEST_CASE_METHOD(Visit, "the end that a job's step has told counts more than the
     told = "succeeded";
     code = 0;
   }
-  SECTION("a failure that only a newer release tells apart") {
+  SECTION("a failure class that only a newer release knows") {
     condition = "Complete";
     told = "preempted";
   }
@@ -254,7 +254,7 @@ TEST_CASE_METHOD(Visit, "the end that a job's step has told counts more than the
   CHECK(written() == Words{});
 }
 
-TEST_CASE_METHOD(Visit, "attach waits for what the step of a Workflow's job tells of its end, a while") {
+TEST_CASE_METHOD(Visit, "attach waits a while for the step of a Workflow's job to report its outcome") {
   std::string told;
   bool has_step = true;
   bool goes = false;
@@ -273,7 +273,7 @@ TEST_CASE_METHOD(Visit, "attach waits for what the step of a Workflow's job tell
     goes = true;
     at = 84s;
   }
-  SECTION("it tells nothing") { at = 155s; }
+  SECTION("it reports nothing") { at = 155s; }
   SECTION("no step of a Workflow has made it") {
     has_step = false;
     at = 34s;

@@ -69,7 +69,7 @@ using Words = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE_METHOD(Following, "only events of this very job count: others have, or had, its name") {
+TEST_CASE_METHOD(Following, "only events of this job are used, not of others with the same name") {
   events = {event("MPIJob", name, "ours"), event("MPIJob", name, "earlier"), event("Service", name, "service"), event("Pod", name, "pod"),
             event("MPIJob", name, "")};
   follow();
@@ -95,14 +95,14 @@ TEST_CASE_METHOD(Following, "the launcher's Job is known by its owner") {
   }
 }
 
-TEST_CASE_METHOD(Following, "where Jobs may not be looked at, events from before this job's time do not count") {
+TEST_CASE_METHOD(Following, "without permission to read Jobs, events older than this job are ignored") {
   launcher = refusal(403, "Forbidden", "jobs is forbidden");
   events = {event("Job", name + "-launcher", "earlier", "2026-11-21T07:59:59Z"), event("Job", name + "-launcher", "later", "2026-11-21T08:00:00Z")};
   follow();
   CHECK(heard == Words{"later"});
 }
 
-TEST_CASE("of the events of pods those of this job's count, each as of its time, once they are wanted") {
+TEST_CASE("pod events of this job are passed on with their own times once requested") {
   Harness h;
   const auto plan = job_types::test::example("Job", 1);
   const Facts facts;

@@ -102,7 +102,7 @@ struct Kept {
 
 }  // namespace
 
-TEST_CASE_METHOD(Kept, "a job that gets its deadline is kept") {
+TEST_CASE_METHOD(Kept, "a job is kept with a deadline") {
   int tries = 0;
   SECTION("at once") {}
   SECTION("after some odd answers") {
@@ -144,7 +144,7 @@ TEST_CASE_METHOD(Kept, "a job that ends while it is left needs no deadline") {
   CHECK_FALSE(sent_a("DELETE"));
 }
 
-TEST_CASE_METHOD(Kept, "a job is left with its deadline although one answer does not know it") {
+TEST_CASE_METHOD(Kept, "a job is kept with its deadline although one server does not know it") {
   int tries = 0;
   patched = [&] { return ++tries == 1 ? refusal(500, "InternalError", "no") : named(plan.job_name); };
   unknown = true;
@@ -154,7 +154,7 @@ TEST_CASE_METHOD(Kept, "a job is left with its deadline although one answer does
   CHECK_THAT(told.back(), Contains("the job ends"));
 }
 
-TEST_CASE_METHOD(Kept, "for an attempt that surely follows a job is kept without a deadline, too, and that is told") {
+TEST_CASE_METHOD(Kept, "for a guaranteed next attempt a job is kept even without a deadline, and this is reported") {
   facts.retry = Retry::follows;
   patched = [] { return Reply::silent(); };
   keep();
@@ -164,7 +164,7 @@ TEST_CASE_METHOD(Kept, "for an attempt that surely follows a job is kept without
   CHECK(told.back() == "the job has no deadline: no answer in the remaining time");
 }
 
-TEST_CASE("a job whose create is under way may appear without a deadline after its step has left it, and that is told") {
+TEST_CASE("a job whose create is in progress may appear without a deadline after its step has ended, and this is reported") {
   Harness h;
   auto plan = job_types::test::example("Job", 1);
   Facts facts;
@@ -197,7 +197,7 @@ TEST_CASE("a job whose create is under way may appear without a deadline after i
   CHECK(told.back() == "a create request was not answered: a job of this run may still appear, without a deadline");
 }
 
-TEST_CASE_METHOD(Kept, "before SIGKILL all is done or given up") {
+TEST_CASE_METHOD(Kept, "before SIGKILL everything is completed or abandoned") {
   follow();
   h.server.serve([](const FakeTransport::Asked&) { return Reply::silent(); });
   backend->dies_at(begun + 20s);
@@ -209,7 +209,7 @@ TEST_CASE_METHOD(Kept, "before SIGKILL all is done or given up") {
   CHECK(*failed - begun < 20s);
 }
 
-TEST_CASE_METHOD(Kept, "the deadline of a job that is followed is taken away as soon as it can be") {
+TEST_CASE_METHOD(Kept, "the deadline of a followed job is removed as soon as possible") {
   left = Error{ErrorKind::unavailable, "patch jobs/x: no"};
   annotations = {{"trainstep.dev/kept-until", "2026-11-21T09:00:00Z"}};
   int tries = 0;
@@ -221,7 +221,7 @@ TEST_CASE_METHOD(Kept, "the deadline of a job that is followed is taken away as 
   CHECK(told.back() == "removed the deadline set by another attempt");
 }
 
-TEST_CASE_METHOD(Kept, "a job that another attempt has taken up meanwhile gets no deadline") {
+TEST_CASE_METHOD(Kept, "a job adopted by another attempt in the meantime gets no deadline") {
   follow();
   version = "6";
   annotations = {{"trainstep.dev/followed-by", "another"}};
@@ -241,10 +241,10 @@ TEST_CASE_METHOD(Kept, "a job that another attempt has taken up meanwhile gets n
   CHECK_FALSE(sent_a("DELETE"));
 }
 
-TEST_CASE_METHOD(Kept, "a job that a later attempt has made or taken up gets no deadline, also if it was found with its mark") {
+TEST_CASE_METHOD(Kept, "a job created or adopted by a later attempt gets no deadline, even if it was found with its annotation") {
   facts.began = from_rfc3339("2026-03-01T10:00:00Z");
   annotations = {{"trainstep.dev/attempt-began", "2026-03-01T10:01:00Z"}};
-  SECTION("taken up") { annotations["trainstep.dev/followed-by"] = "another"; }
+  SECTION("adopted") { annotations["trainstep.dev/followed-by"] = "another"; }
   SECTION("made") { annotations["trainstep.dev/created-by"] = "another"; }
   keep();
   CHECK(kept);
@@ -263,7 +263,7 @@ TEST_CASE_METHOD(Kept, "a job that changes while it is left gets its deadline al
   CHECK_THAT(told.back(), Contains("the job ends"));
 }
 
-TEST_CASE_METHOD(Kept, "a deadline that another attempt leaves a job with while it is followed is taken away, at most once a minute") {
+TEST_CASE_METHOD(Kept, "a deadline set by another attempt while the job is followed is removed, at most once a minute") {
   listed = job();
   listed["metadata"]["resourceVersion"] = "6";
   listed["metadata"]["annotations"] = {{"trainstep.dev/kept-until", "2026-11-21T09:00:00Z"}};
@@ -310,7 +310,7 @@ TEST_CASE_METHOD(Kept, "a job that waits in its queue is deleted: no deadline wo
     CHECK(kept);
     CHECK_FALSE(sent_a("DELETE"));
   }
-  SECTION("of its past only a pod is left, which goes") {
+  SECTION("only a terminating pod shows that it ran") {
     const Json labels = {{"job-name", plan.job_name}, {"batch.kubernetes.io/job-name", plan.job_name}};
     pod = trainstep::test::pod("p", "p", trainstep::test::status("Running", Json::array({trainstep::test::container(trainstep::test::running())})));
     pod["metadata"]["labels"] = labels;
@@ -321,7 +321,7 @@ TEST_CASE_METHOD(Kept, "a job that waits in its queue is deleted: no deadline wo
   }
 }
 
-TEST_CASE_METHOD(Kept, "a job that was resumed without a word of its watch is no job that waits") {
+TEST_CASE_METHOD(Kept, "a job that was resumed without a watch event does not count as suspended") {
   spec = {{"suspend", true}};
   follow();
   version = "9";
@@ -345,7 +345,7 @@ TEST_CASE_METHOD(Kept, "a job that was resumed without a word of its watch is no
   }
 }
 
-TEST_CASE_METHOD(Kept, "a job that waits is deleted in time, also if nobody says that it does") {
+TEST_CASE_METHOD(Kept, "a suspended job is deleted in time even if no event reported it") {
   spec = {{"suspend", true}};
   follow();
   facts.launcher = GENERATE(true, false);
@@ -374,7 +374,7 @@ TEST_CASE_METHOD(Kept, "a job that ran before its queue took its place away is l
   CHECK(bodies[0]["spec"]["activeDeadlineSeconds"] == 3600);  // from when it is resumed
 }
 
-TEST_CASE_METHOD(Kept, "a deadline that the job has got from whomever is noted, and counts if it is the earlier one") {
+TEST_CASE_METHOD(Kept, "a deadline set by anyone is saved, and applies if it is earlier") {
   status = {{"startTime", to_rfc3339(h.loop.now())}};
   const auto seconds = GENERATE(86400, 1800);
   spec = {{"activeDeadlineSeconds", seconds}};

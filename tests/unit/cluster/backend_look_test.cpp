@@ -78,19 +78,19 @@ struct Looking {
 
 }  // namespace
 
-TEST_CASE_METHOD(Looking, "a job that is missing from a list is gone when the API server says so by its name") {
+TEST_CASE_METHOD(Looking, "a job missing from a list is gone only if a GET by name confirms it") {
   stale_jobs = 1;
   bool is_gone = false;
   SECTION("it is there") {}
   SECTION("a gateway's 404") { by_name = Reply::text("<html>default backend - 404</html>", 404); }
   SECTION("its resource is not served at the moment") { by_name = refusal(404, "NotFound", "the server could not find the requested resource"); }
   SECTION("an answer without an object") { by_name = Reply::text("{}"); }
-  SECTION("two answers of a server that is behind") { absences = 2; }
+  SECTION("two responses of a lagging server") { absences = 2; }
   SECTION("gone") {
     by_name = refusal(404, "NotFound", "gone", {{"name", plan.job_name}, {"kind", "jobs"}});
     is_gone = true;
   }
-  SECTION("a server that is behind still has the one that had its name before") {
+  SECTION("a lagging server still has the earlier job of that name") {
     by_name = Reply::text(to_text({{"metadata", {{"name", plan.job_name}, {"uid", "earlier"}, {"resourceVersion", "3"}}}}));
   }
   SECTION("another one has its name") {
@@ -103,7 +103,7 @@ TEST_CASE_METHOD(Looking, "a job that is missing from a list is gone when the AP
   CHECK(gone == (is_gone ? 1 : 0));
 }
 
-TEST_CASE_METHOD(Looking, "of a job that is taken up the pods that failed are seen first, so that their logs are read whatever their names are") {
+TEST_CASE_METHOD(Looking, "failed pods of an adopted job are reported first, so that their logs are read whatever their names") {
   failed_pod = pod;
   failed_pod["metadata"]["name"] = plan.job_name + "-y";
   failed_pod["metadata"]["uid"] = "q";
@@ -112,7 +112,7 @@ TEST_CASE_METHOD(Looking, "of a job that is taken up the pods that failed are se
   CHECK(order == std::vector<std::string>{"q", "p"});
 }
 
-TEST_CASE_METHOD(Looking, "a pod is gone when two lists in a row do not hold it") {
+TEST_CASE_METHOD(Looking, "a pod is gone when two lists in a row do not contain it") {
   watches = Reply::End::whole;  // so that there are lists
   follow(10s);
   REQUIRE(pods_seen > 0);
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(Looking, "a pod is gone when two lists in a row do not hold it"
   CHECK(pods_gone == (is_gone ? 1 : 0));
 }
 
-TEST_CASE_METHOD(Looking, "the end of a pod brings a look at the job, when its watch does not tell") {
+TEST_CASE_METHOD(Looking, "the end of a pod triggers a read of the job if its watch is silent") {
   pod["status"] = test::succeeded();
   follow(1s);
   job["status"]["conditions"] = Json::array({{{"type", "Complete"}, {"status", "True"}}});
@@ -144,7 +144,7 @@ TEST_CASE_METHOD(Looking, "a job that is being deleted says by what it is held")
   CHECK(seen.back().message == "foregroundDeletion, example.com/backup");
 }
 
-TEST_CASE_METHOD(Looking, "lists that are older than a pod do not tell that it has gone") {
+TEST_CASE_METHOD(Looking, "lists older than a pod do not prove that it is gone") {
   pod["metadata"]["resourceVersion"] = "101";
   list_version = "99";
   watches = Reply::End::whole;  // so that there are lists
@@ -160,7 +160,7 @@ TEST_CASE_METHOD(Looking, "lists that are older than a pod do not tell that it h
   CHECK(pods_gone == 1);
 }
 
-TEST_CASE_METHOD(Looking, "what is older than what was seen is not told: no end is taken back") {
+TEST_CASE_METHOD(Looking, "a state older than a known one is not reported: no end is reverted") {
   job["metadata"]["resourceVersion"] = "101";
   job["status"]["conditions"] = Json::array({{{"type", "Complete"}, {"status", "True"}}});
   watches = Reply::End::whole;
@@ -173,7 +173,7 @@ TEST_CASE_METHOD(Looking, "what is older than what was seen is not told: no end 
   CHECK(seen.size() == before);
 }
 
-TEST_CASE_METHOD(Looking, "refused lists of pods, when the job has ended, are asked for again: for a minute they say nothing of the pods") {
+TEST_CASE_METHOD(Looking, "if the job has ended, refused lists of pods are repeated for a minute") {
   follow(5s);
   const auto reply = GENERATE(refusal(403, "Forbidden", R"(pods is forbidden: User "x" cannot list resource "pods")"),
                               Reply::text("<html>not found</html>", 404), Reply::text("", 302));
@@ -185,7 +185,7 @@ TEST_CASE_METHOD(Looking, "refused lists of pods, when the job has ended, are as
   CHECK(failed == (for_ever ? 1 : 0));
 }
 
-TEST_CASE_METHOD(Looking, "refused looks at the job, when its pods have ended, are asked for again") {
+TEST_CASE_METHOD(Looking, "if the pods have ended, rejected reads of the job are repeated") {
   follow(5s);
   by_name = GENERATE(refusal(403, "Forbidden", R"(jobs.batch is forbidden: User "x" cannot get resource "jobs")"), Reply::text("<html>", 404),
                      Reply::text("", 302));

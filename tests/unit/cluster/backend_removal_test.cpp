@@ -123,7 +123,7 @@ TEST_CASE_METHOD(Removal, "a job whose success would count is deleted as long as
   CHECK(gone == 1);
 }
 
-TEST_CASE_METHOD(Removal, "without a Workflow, or not succeeded, it is deleted as it stands now") {
+TEST_CASE_METHOD(Removal, "without a Workflow, or without success, the job is deleted in its current state") {
   std::string condition = "Complete";
   SECTION("no Workflow") {}
   SECTION("it has failed") {
@@ -148,8 +148,8 @@ TEST_CASE_METHOD(Removal, "a cancel deletes whatever has become of the job") {
   CHECK(gone == 1);
 }
 
-TEST_CASE_METHOD(Removal, "a job that another attempt has taken up is left to it, unless the run is cancelled") {
-  SECTION("since it was seen: its version tells") {
+TEST_CASE_METHOD(Removal, "a job adopted by another attempt is left to it, unless the run is cancelled") {
+  SECTION("it has changed since: its version differs") {
     answers = {conflict(), ok(followed_by("another", "6"))};
     remove(false);
     CHECK(asked == Words{at_version_5, "GET"});
@@ -188,7 +188,7 @@ TEST_CASE_METHOD(Removal, "a job that another attempt has taken up is left to it
   CHECK(asked.back() == "GET");
 }
 
-TEST_CASE_METHOD(Removal, "who followed a job before, or follows it now, is no other attempt") {
+TEST_CASE_METHOD(Removal, "an earlier follower, or the current one, is not another attempt") {
   const std::string before = GENERATE("before", "attempt");
   found = followed_by(before, "5");
   answers = {conflict(), ok(followed_by(GENERATE("before", "attempt"), "6")), ok(job("u", "7"))};
@@ -199,7 +199,7 @@ TEST_CASE_METHOD(Removal, "who followed a job before, or follows it now, is no o
   CHECK(followed == 0);
 }
 
-TEST_CASE_METHOD(Removal, "a job that bears the mark of a later attempt is left to that, also where an old word says that the run is cancelled") {
+TEST_CASE_METHOD(Removal, "a job annotated by a later attempt is left to it, even if an old event reports a cancel") {
   facts.began = from_rfc3339("2026-03-01T10:00:00Z");
   const bool later = GENERATE(true, false), cancelled = GENERATE(true, false);
   found = followed_by("another", "5");
@@ -216,7 +216,7 @@ TEST_CASE_METHOD(Removal, "a job that bears the mark of a later attempt is left 
   CHECK(followed == (later ? 1 : 0));
 }
 
-TEST_CASE_METHOD(Removal, "a cancel that is told late finds out that a later attempt follows the job") {
+TEST_CASE_METHOD(Removal, "a cancel reported late detects that a later attempt follows the job") {
   facts.began = from_rfc3339("2026-03-01T10:00:00Z");
   auto now = followed_by("another", "6");
   now["metadata"]["annotations"]["trainstep.dev/attempt-began"] = "2026-03-01T10:00:01Z";
@@ -227,12 +227,12 @@ TEST_CASE_METHOD(Removal, "a cancel that is told late finds out that a later att
   CHECK(gone == 0);
 }
 
-TEST_CASE_METHOD(Removal, "an attempt that finds the job of a later one follows it not, and may be told to end at that moment") {
+TEST_CASE_METHOD(Removal, "an attempt does not follow the job of a later attempt, and may be stopped at that moment") {
   facts.began = from_rfc3339("2026-03-01T10:00:00Z");
   found["metadata"]["annotations"]["trainstep.dev/attempt-began"] = "2026-03-01T10:00:01Z";
   bool told_to_end = false, kept = false;
-  SECTION("and goes") {}
-  SECTION("and is told to end") { told_to_end = true; }
+  SECTION("and is deleted") {}
+  SECTION("and is asked to stop") { told_to_end = true; }
   h.server.serve([this](const FakeTransport::Asked& request) {
     asked.push_back(request.request.method);
     return Reply::silent();
@@ -254,21 +254,21 @@ TEST_CASE_METHOD(Removal, "a cancel before a job is known leaves alone what anot
   found["metadata"]["labels"]["trainstep.dev/run"] = plan.run_id;
   found["metadata"]["annotations"]["trainstep.dev/spec-hash"] = plan.spec_hash;
   bool is_ours = false, is_served = true;
-  SECTION("of the same inputs") { is_ours = true; }
-  SECTION("of other inputs") { found["metadata"]["annotations"]["trainstep.dev/spec-hash"] = "another"; }
-  SECTION("of other inputs, in our own Workflow: a Secret has changed between two attempts") {
+  SECTION("with the same inputs") { is_ours = true; }
+  SECTION("with other inputs") { found["metadata"]["annotations"]["trainstep.dev/spec-hash"] = "another"; }
+  SECTION("with other inputs, in our own Workflow: a Secret has changed between two attempts") {
     belongs_to_a_workflow();
     found["metadata"]["annotations"]["trainstep.dev/spec-hash"] = "another";
     found["metadata"]["labels"]["trainstep.dev/workflow"] = "wf";
     is_ours = true;
   }
-  SECTION("of other inputs, in another Workflow") {
+  SECTION("with other inputs, in another Workflow") {
     belongs_to_a_workflow();
     found["metadata"]["annotations"]["trainstep.dev/spec-hash"] = "another";
     found["metadata"]["labels"]["trainstep.dev/workflow"] = "other";
   }
-  SECTION("of unknown inputs") { found["metadata"].erase("annotations"); }
-  SECTION("of another run") {
+  SECTION("with unknown inputs") { found["metadata"].erase("annotations"); }
+  SECTION("of a different run") {
     found["metadata"]["labels"]["trainstep.dev/run"] = "other";
     is_served = false;
   }
@@ -292,7 +292,7 @@ TEST_CASE_METHOD(Removal, "a cancel before a job is known leaves alone what anot
   CHECK(told.back() == expected);
 }
 
-TEST_CASE_METHOD(Removal, "a job of this attempt that is found again with another's mark has been taken up") {
+TEST_CASE_METHOD(Removal, "a job of this attempt found with another attempt's annotation was adopted") {
   found = followed_by("another", "5", "attempt");
   remove(false);
   CHECK(asked.empty());
@@ -311,7 +311,7 @@ TEST_CASE_METHOD(Removal, "a job that may not be read is deleted: nothing says t
   CHECK(gone == 1);
 }
 
-TEST_CASE_METHOD(Removal, "a job that is gone, or whose name is another's now, is removed") {
+TEST_CASE_METHOD(Removal, "a job that is gone, or whose name belongs to another, counts as removed") {
   const auto gone_now = absent(plan.job_name);
   const bool at_once = GENERATE(false, true);
   SECTION("gone") { answers = {gone_now}; }
@@ -323,7 +323,7 @@ TEST_CASE_METHOD(Removal, "a job that is gone, or whose name is another's now, i
   CHECK(std::ranges::find(told, "the job is deleted") == told.end());
 }
 
-TEST_CASE_METHOD(Removal, "a job that has changed is there, whatever a server that is behind says when it is looked at") {
+TEST_CASE_METHOD(Removal, "a job with a conflict exists, whatever a lagging server returns for a GET") {
   SECTION("that there is none yet") { answers = {conflict(), absent(plan.job_name), conflict(), ok(job("u", "6")), ok(job("u", "6"))}; }
   SECTION("that an earlier one has its name") { answers = {conflict(), ok(job("earlier", "3")), conflict(), ok(job("u", "6")), ok(job("u", "6"))}; }
   remove(false);
@@ -332,7 +332,7 @@ TEST_CASE_METHOD(Removal, "a job that has changed is there, whatever a server th
   CHECK(gone == 1);
 }
 
-TEST_CASE_METHOD(Removal, "an answer that does not speak of the job is no end of it: it is looked at, and deleted") {
+TEST_CASE_METHOD(Removal, "a response that does not concern the job does not mean that it is gone: it is read and deleted") {
   Reply odd;
   SECTION("409 of another writer") { odd = refusal(409, "Conflict", "Operation cannot be fulfilled on jobs.batch: the object has been modified"); }
   SECTION("a gateway's 404") { odd = gateways_404(); }
@@ -340,7 +340,7 @@ TEST_CASE_METHOD(Removal, "an answer that does not speak of the job is no end of
   SECTION("403 of an API server that has just been started") { odd = refusal(403, "Forbidden", R"(User "x" cannot delete resource)"); }
   SECTION("a pause longer than the pod has to live") { odd = {.status = 429, .headers = {{"Retry-After", "600"}}}; }
   SECTION("no answer at all") { odd = Reply::silent(); }
-  SECTION("a page of somebody else's") { odd = Reply::text("<html>please log in</html>"); }
+  SECTION("a page of another server") { odd = Reply::text("<html>please log in</html>"); }
   answers = {odd, ok(job("u", "5")), ok(job("u", "5"))};
   remove(true);
   CHECK(asked == Words{at_version_5, "GET", at_version_5});
@@ -349,7 +349,7 @@ TEST_CASE_METHOD(Removal, "an answer that does not speak of the job is no end of
   CHECK(h.server.asked().back().at - h.server.asked()[h.server.asked().size() - 3].at <= 12s);
 }
 
-TEST_CASE_METHOD(Removal, "a DELETE whose answer never comes has been taken if the job is seen to go") {
+TEST_CASE_METHOD(Removal, "a DELETE without a response was accepted if the job is seen terminating") {
   auto going = job("u", "6");
   going["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z";
   going["metadata"]["finalizers"] = {"foregroundDeletion"};
@@ -360,7 +360,7 @@ TEST_CASE_METHOD(Removal, "a DELETE whose answer never comes has been taken if t
   CHECK(gone == 1);
 }
 
-TEST_CASE_METHOD(Removal, "what a server wishes for does not take the last tries from a removal: several, the last one at its end") {
+TEST_CASE_METHOD(Removal, "a delay requested by the server leaves time for the last attempts of a removal") {
   for (int i = 0; i < 40; ++i) answers.push_back(i % 2 == 0 ? Reply{.status = 503, .headers = {{"Retry-After", "99999"}}} : ok(job("u", "5")));
   remove(true);
   CHECK(std::ranges::count(asked, at_version_5) >= 4);
@@ -383,7 +383,7 @@ TEST_CASE_METHOD(Removal, "a job that changes before each DELETE is deleted in t
   CHECK(gone == 1);
 }
 
-TEST_CASE_METHOD(Removal, "a webhook that refuses is believed, an authorizer after 10 s, a server that is busy is asked for 25 s") {
+TEST_CASE_METHOD(Removal, "a webhook's rejection is final, an authorizer's after 10 s, a busy server is retried for 25 s") {
   SECTION("refused") {
     answers = {refusal(403, "Forbidden", R"(admission webhook "x" denied the request)")};
     remove(true);
@@ -407,7 +407,7 @@ TEST_CASE_METHOD(Removal, "a webhook that refuses is believed, an authorizer aft
   CHECK(failed);
 }
 
-TEST_CASE_METHOD(Removal, "a signal that comes while a job is being removed binds that to the grace of the step's pod") {
+TEST_CASE_METHOD(Removal, "a signal during a removal limits it to the grace period of the step's pod") {
   const bool away = GENERATE(true, false);
   if (!away) answers.assign(500, refusal(503, "ServiceUnavailable", "later"));
   watch();
@@ -430,7 +430,7 @@ TEST_CASE_METHOD(Removal, "a server that is away is waited for") {
   CHECK_FALSE(failed);
 }
 
-TEST_CASE("of a job that was kept for another attempt, the deadline is that of the keeping") {
+TEST_CASE("a kept job has the deadline that was set when it was kept") {
   const bool kept = GENERATE(true, false);
   const bool own = GENERATE(true, false);  // has one of its own, which comes first
   auto object = job("u", "5", "Failed");
@@ -477,7 +477,7 @@ struct Ended : Removal {
 }  // namespace
 
 TEST_CASE_METHOD(Ended,
-                 "a claim is kept for the next attempt alone: of a job that was cancelled, or has succeeded and goes, its Workflow keeps none") {
+                 "a claim is kept only for the next attempt: a cancelled or succeeded job's Workflow keeps none") {
   answers = {ok(job("u", "5")), refusal(404, "NotFound", "not found", {{"name", plan.job_name}})};
   using enum result::VerdictClass;
   const auto verdict = GENERATE(cancelled, succeeded, user, timeout);
@@ -518,7 +518,7 @@ TEST_CASE_METHOD(Ended, "where no Workflow owns the job, a step that is retried 
   CHECK(patches[0]["metadata"]["labels"]["trainstep.dev/run"] == plan.run_id);
 }
 
-TEST_CASE_METHOD(Removal, "a cancel tries for 25 s while the exec plug-in gives no token, which is told once") {
+TEST_CASE_METHOD(Removal, "a cancel retries for 25 s while the exec plug-in returns no token, and reports it once") {
   const bool again = GENERATE(true, false);
   int troubles = 0;
   meanwhile = [&] {

@@ -50,7 +50,7 @@ Facts facts(const std::string& claim) {
 
 }  // namespace
 
-TEST_CASE("a claim's volume says how many nodes can have it, before there is one its request") {
+TEST_CASE("the volume of a claim determines how many nodes can mount it, without a volume its request does") {
   CHECK(access_of(claim({"ReadWriteOnce"}), false) == one_node);
   CHECK(access_of(claim({"ReadWriteMany"}), false) == many_nodes);
   CHECK(access_of(claim({"ReadWriteOncePod"}), true) == one_pod);
@@ -64,7 +64,7 @@ TEST_CASE("a claim's volume says how many nodes can have it, before there is one
     CHECK(access_of(Json::parse(odd), false) == many_nodes);
 }
 
-TEST_CASE("a claim that pods cannot mount, or not as they do, is told") {
+TEST_CASE("a claim that the pods cannot mount, or not with the requested mode, is reported") {
   const auto with_phase = [](const char* phase) { return Json{{"status", {{"phase", phase}, {"accessModes", {"ReadWriteMany"}}}}}; };
   const auto read_only = claim({"ReadOnlyMany"}, {"ReadOnlyMany"});
   CHECK(obstacle(with_phase("Lost"), {"sets", true}) == "claim sets is Lost: its volume is gone, and pods that mount it do not start");
@@ -76,7 +76,7 @@ TEST_CASE("a claim that pods cannot mount, or not as they do, is told") {
     CHECK(obstacle(Json::parse(odd), {"sets", false}).empty());
 }
 
-TEST_CASE("all claims of the pods are looked at, each once, and written to if one pod writes") {
+TEST_CASE("all claims of the pods are checked, each once, and count as written if one pod writes") {
   auto plan = plan_of(2, Json::parse(R"({"volumes": [{"mount_path": "/a", "claim": "sets", "read_only": true},
       {"mount_path": "/b", "volume": {"persistentVolumeClaim": {"claimName": "own", "readOnly": true}}}, {"mount_path": "/c", "empty_dir": {}}],
       "replicas": {"Worker": {"volumes": [{"mount_path": "/d", "claim": "logs"}]}}})"));
@@ -89,7 +89,7 @@ TEST_CASE("all claims of the pods are looked at, each once, and written to if on
   CHECK(mounted_claims(plan).empty());
 }
 
-TEST_CASE("only the pods that mount a claim count for it") {
+TEST_CASE("only pods that mount a claim are considered for it") {
   auto plan = plan_of(3, Json::parse(R"({"replicas": {"Master": {"volumes": [{"mount_path": "/a", "claim": "board"}]},
       "Worker": {"volumes": [{"mount_path": "/a", "claim": "logs"}, {"mount_path": "/b", "claim": "logs"}]},
       "PS": {"volumes": [{"mount_path": "/a", "claim": "none"}]}}})"));
@@ -102,7 +102,7 @@ TEST_CASE("only the pods that mount a claim count for it") {
   CHECK(describe(*alone).empty());
 }
 
-TEST_CASE("pods go to the node where the step has the claim, or all to one") {
+TEST_CASE("pods run on the node where the step has the claim, or all on one") {
   const auto pods = plan_of(2, mounted({"data", "other"}));
   const auto ours = nodes_for(pods, facts("data"), {{"data", one_node}, {"other", GENERATE(one_node, many_nodes)}});
   REQUIRE(ours);
@@ -120,7 +120,7 @@ TEST_CASE("pods go to the node where the step has the claim, or all to one") {
   CHECK(somewhere->together);
 }
 
-TEST_CASE("pods that job_options.affinity puts beside others stay there, but for the node where the step has the claim") {
+TEST_CASE("pods co-located by job_options.affinity stay so, except for the node of the step's own claim") {
   auto options = mounted({"data", "other"});
   const auto affinity = Json::parse(R"({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}})");
   if (GENERATE(true, false))
@@ -184,7 +184,7 @@ TEST_CASE("a claim that is not there has the mode that it is made with, if it is
   CHECK(nodes->absent == (made ? "" : "data"));
 }
 
-TEST_CASE("what a gateway answers says nothing about a claim: it is read again, and what cannot be read is told") {
+TEST_CASE("a gateway's response does not concern a claim: it is read again, and a failure is reported") {
   const bool passes = GENERATE(true, false), made = GENERATE(true, false);
   auto there = claim({"ReadWriteOnce"});
   there["metadata"]["name"] = "data";
@@ -227,7 +227,7 @@ TEST_CASE("whatever refuses a claim at first, it is read again") {
   CHECK(*found == std::map<std::string, ClaimAccess>{{"data", one_node}});
 }
 
-TEST_CASE("a claim whose volume is gone is told before the job is created") {
+TEST_CASE("a claim whose volume is gone is reported before the job is created") {
   Json gone = {{"metadata", {{"name", "data"}}}, {"spec", {{"accessModes", {"ReadWriteMany"}}}}, {"status", {{"phase", "Lost"}}}};
   kube::test::Harness h;
   h.server.serve([&](const auto&) { return kube::test::Reply::text(to_text(gone)); });

@@ -1,4 +1,4 @@
-// A claim that was made for jobs goes with the last of those who use it, and nobody else's is changed.
+// A claim created for jobs is deleted with the last job that uses it, and other claims are never changed.
 #include "cluster/claim_owners.h"
 
 #include "support/catch.h"
@@ -42,7 +42,7 @@ Json now(const Json& owners) { return {{"ownerReferences", owners}}; }
 TEST_CASE("only claims with our label are made for jobs, and of those without an owner only this run's") {
   CHECK(is_made_for_jobs(claim_of(list({job_ref("a", "1")}), "another"), "run-a"));
   CHECK(is_made_for_jobs(claim_of(list({})), "run-a"));
-  CHECK_FALSE(is_made_for_jobs(claim_of(list({}), "another"), "run-a"));  // somebody keeps it
+  CHECK_FALSE(is_made_for_jobs(claim_of(list({}), "another"), "run-a"));  // its owners were removed to keep it
   auto unlabelled = claim_of(list({job_ref("a", "1")}));
   unlabelled["metadata"].erase("labels");
   CHECK_FALSE(is_made_for_jobs(unlabelled, "run-a"));
@@ -50,7 +50,7 @@ TEST_CASE("only claims with our label are made for jobs, and of those without an
     CHECK_FALSE(is_made_for_jobs(Json::parse(odd), ""));
 }
 
-TEST_CASE("a job that uses a claim becomes its owner beside others, as does who owns the job, and nobody twice") {
+TEST_CASE("a job that uses a claim is added to its owners, as is the owner of the job, each once") {
   const auto b = job("b", "2");
   const auto ref = job_ref("b", "2");
   const auto other = job_ref("a", "1");
@@ -61,7 +61,7 @@ TEST_CASE("a job that uses a claim becomes its owner beside others, as does who 
   CHECK(joined(claim_of(list({job_ref("b", "before"), workflow})), b) == now(list({workflow, ref})));
 }
 
-TEST_CASE("the claim of a job that is made anew is its heirs', or nobody's for the moment") {
+TEST_CASE("the claim of a recreated job belongs to the new job's owners, or to nothing in between") {
   const auto labels = claim_labels("run-a");
   const auto own = job_ref("a", "1");
   const auto other = job_ref("b", "2");
@@ -75,7 +75,7 @@ TEST_CASE("the claim of a job that is made anew is its heirs', or nobody's for t
   CHECK(labels == Json{{"app.kubernetes.io/managed-by", "trainstep"}, {"trainstep.dev/run", "run-a"}});
 }
 
-TEST_CASE("the claim of a job that nobody follows goes with it, unless another job uses it") {
+TEST_CASE("the claim of a job that is not followed is deleted with it, unless another job uses it") {
   const auto a = job("a", "1");
   const auto own = job_ref("a", "1");
   CHECK(released(claim_of(list({own, workflow})), a) == now(list({own})));
@@ -127,7 +127,7 @@ TEST_CASE_METHOD(Changing, "a claim is changed as it was seen, and seen again wh
   CHECK((done && !problem));
 }
 
-TEST_CASE_METHOD(Changing, "a claim that is not there, may not be seen, is being deleted or somebody else's is left alone") {
+TEST_CASE_METHOD(Changing, "a claim that is missing, hidden, terminating or not ours is left unchanged") {
   auto going = claim_of(list({job_ref("a", "1")}));
   going["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z";
   answers = {GENERATE_REF(refusal(404, "NotFound", "not found"), refusal(403, "Forbidden", "no"), shown(going), named("ckpts"))};
@@ -136,7 +136,7 @@ TEST_CASE_METHOD(Changing, "a claim that is not there, may not be seen, is being
   CHECK((done && !problem));
 }
 
-TEST_CASE_METHOD(Changing, "who may not change a claim is told so") {
+TEST_CASE_METHOD(Changing, "missing permission to change a claim is reported") {
   answers = {shown(claim_of(list({job_ref("a", "1")}))), refusal(403, "Forbidden", "cannot patch")};
   change();
   REQUIRE((done && problem));

@@ -119,7 +119,7 @@ TEST_CASE("without a configuration it is KFP's own store") {
   CHECK(own == plan::StoreAccess{"http://seaweedfs.kubeflow:9000", "minio", true, "mlpipeline-minio-artifact", "accesskey", "secretkey"});
 }
 
-TEST_CASE("what came with the artifact counts more than the configuration") {
+TEST_CASE("the store of the artifact takes precedence over the configuration") {
   const auto known = facts_of(artifacts({{"store_session_info", session}}), providers);
   CHECK(known.stores.at("minio://mlpipeline/data") == plan::StoreAccess{"http://elsewhere:9000", "r", true, "session-keys", "a", "s"});
 }
@@ -223,7 +223,7 @@ TEST_CASE("links at the top of a folder on a claim that lead the pods elsewhere 
   SECTION("absolute, to the claim") { target = claim / "raw/a"; }
   SECTION("absolute, to something else") { target = "/etc/hostname"; }
   SECTION("out of it") { target = "../../outside"; }
-  SECTION("to a folder beside it whose name begins alike") { target = "../../0x"; }
+  SECTION("to a sibling folder whose name has the same prefix") { target = "../../0x"; }
   if (target.empty()) {
     CHECK(said().empty());
     return;
@@ -253,7 +253,7 @@ TEST_CASE("outputs are found where they were asked for, values as their types") 
   CHECK(outputs[2].value == Json("NaN"));  // a text
 }
 
-TEST_CASE("NaN and infinity, which travel as text, are numbers again") {
+TEST_CASE("NaN and infinity, which are passed as text, become numbers again") {
   auto made = report();
   made.outputs[1].value = "NaN";
   CHECK(std::isnan(found(artifacts(), made)[1].value->get<double>()));
@@ -261,7 +261,7 @@ TEST_CASE("NaN and infinity, which travel as text, are numbers again") {
   CHECK(found(artifacts(), made)[1].value->get<double>() == -HUGE_VAL);
 }
 
-TEST_CASE("a path on a claim that is no UTF-8 is refused: no manifest can hold it") {
+TEST_CASE("a path on a claim that is not UTF-8 is rejected: no manifest can contain it") {
   const TempDir folder;
   Facts facts;
   facts.mounts = {{"datasets", folder.path().string(), ""}};
@@ -286,7 +286,7 @@ TEST_CASE("an output on a claim has the step's own path, one that the program pu
   CHECK(found(plan, made)[0].path == "s3://elsewhere/model");
 }
 
-TEST_CASE("of an artifact that only has metadata, what lies at the step's path is from before") {
+TEST_CASE("for an artifact with only metadata, the file at the step's path is an older one") {
   auto made = report();
   CHECK_FALSE(found(artifacts(), made)[0].earlier);
   made.outputs[0].present = false;
@@ -325,7 +325,7 @@ TEST_CASE("only for addresses is the configuration worth a request") {
   CHECK(has_addresses(request));
 }
 
-TEST_CASE("the launcher's ConfigMap is read; that it is not there or may not be read is nothing, other errors are told") {
+TEST_CASE("the launcher's ConfigMap is read; if it is missing or forbidden, defaults apply; other errors are reported") {
   Harness kube;
   std::optional<Result<std::string>> stores;
   std::string told;

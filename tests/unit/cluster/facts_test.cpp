@@ -59,7 +59,7 @@ TEST_CASE("a step in a workflow knows its pod, its workflow, its node and its pi
   CHECK(facts.began == from_rfc3339("2026-11-21T08:00:00Z"));
 }
 
-TEST_CASE("a pod that no workflow has made is no attempt before or after another") {
+TEST_CASE("a pod without a workflow has no attempt before or after it") {
   auto pod = argo_pod();
   pod["metadata"].erase("ownerReferences");
   CHECK_FALSE(read_facts(pod).began);
@@ -132,7 +132,7 @@ TEST_CASE("a pod is looked for in its own namespace, wherever its job is to be")
   CHECK(elsewhere.node_name == "digits-x7k2p.train");
 }
 
-TEST_CASE("its own container is Argo's main, else the one that is meant for kubectl, else the first that is no proxy") {
+TEST_CASE("the own container is Argo's main, otherwise kubectl's default container, otherwise the first that is not a proxy") {
   auto pod = argo_pod();
   auto& containers = pod["spec"]["containers"];
   containers[0]["image"] = "one:1";
@@ -310,7 +310,7 @@ TEST_CASE_METHOD(Neighbours, "a pod whose host name is its node's, or which may 
   CHECK(find({"digits-train"}).pod.empty());
 }
 
-TEST_CASE("who we are is asked with the place of Argo's file") {
+TEST_CASE("facts are requested with the path of Argo's file") {
   TempDir folder;
   kube::test::Harness h;
   auto pod = argo_pod("wf.train(0)");
@@ -327,7 +327,7 @@ TEST_CASE("who we are is asked with the place of Argo's file") {
   CHECK(facts->retry == Retry::follows);
 }
 
-TEST_CASE("a pod that may not be read, or is not there, is no error: what follows from it is told") {
+TEST_CASE("a pod that is missing or may not be read is not an error, and the consequences are reported") {
   for (const int status : {403, 404}) {
     CAPTURE(status);
     kube::test::Harness h;
@@ -348,14 +348,14 @@ TEST_CASE("a pod that may not be read, or is not there, is no error: what follow
   }
 }
 
-TEST_CASE("a pod of Argo's that is gone is an attempt that was lost: it is no other step's, and makes no job of its own") {
+TEST_CASE("an Argo pod that is gone belongs to a lost attempt: it is not another step's, and creates no job") {
   const auto absent = R"({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "message": "pods \"step-1\" not found",
                           "details": {"name": "step-1", "kind": "pods"}})";
   std::string said = absent;
   int may_list = 200;
   bool gone = false;
   SECTION("gone") { gone = true; }
-  SECTION("a gateway says so") { said = "<html>no such page</html>"; }
+  SECTION("the response is a gateway's") { said = "<html>no such page</html>"; }
   SECTION("the others may not be listed") { may_list = 403; }
   kube::test::Harness h;
   h.server.serve([&](const test::FakeTransport::Asked& asked) {
@@ -392,7 +392,7 @@ TEST_CASE("one answer that our own pod is not there, or not to be seen, is not b
   }
 }
 
-TEST_CASE("a server that does not know us does not make us somebody else") {
+TEST_CASE("a server that does not know our pod does not change our identity") {
   kube::test::Harness h;
   h.server.serve([](const auto&) { return test::Reply::text("{}", 401); });
   std::optional<Result<Facts>> found;
@@ -403,7 +403,7 @@ TEST_CASE("a server that does not know us does not make us somebody else") {
   CHECK(found->error().kind == ErrorKind::unavailable);
 }
 
-TEST_CASE("who we are is asked until the server answers") {
+TEST_CASE("the own pod is requested until the server responds") {
   for (const int status : {500, 503}) {
     CAPTURE(status);
     kube::test::Harness h;
@@ -424,7 +424,7 @@ TEST_CASE("who we are is asked until the server answers") {
   }
 }
 
-TEST_CASE("whatever the pod looks like, facts come out") {
+TEST_CASE("any pod, however malformed, gives facts") {
   for (const auto* text :
        {"null", "[]", "{}", R"({"metadata": 1, "spec": 2})", R"({"metadata": {"ownerReferences": [1, null, {"kind": 3}], "annotations": []}})",
         R"({"spec": {"containers": [1, {"env": [1, {"name": "ARGO_TEMPLATE", "value": "{"}]}], "volumes": [null, {"name": 1}]}})"}) {

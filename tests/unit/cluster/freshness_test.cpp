@@ -15,7 +15,7 @@ Json state(int version) { return {{"metadata", {{"uid", "u"}, {"resourceVersion"
 
 }  // namespace
 
-TEST_CASE("a state that is older than what was seen does not count, however late it comes") {
+TEST_CASE("a state older than a known one is ignored, however late it arrives") {
   Freshness known;
   CHECK(known.take(state(100), noon));
   CHECK_FALSE(known.take(state(99), noon));
@@ -23,7 +23,7 @@ TEST_CASE("a state that is older than what was seen does not count, however late
   CHECK(known.take(state(100), noon + 1h));
 }
 
-TEST_CASE("older states count when there are no others for minutes, or many in a row") {
+TEST_CASE("older states are accepted after minutes without newer ones, or many in a row") {
   Freshness known;
   CHECK(known.take(state(50'000), noon));
   SECTION("for minutes") {

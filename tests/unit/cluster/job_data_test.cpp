@@ -1,4 +1,4 @@
-// Where a job's data lie, for whoever deletes it, or takes it up.
+// Where a job's data is, for `stop` and for the attempt that adopts it.
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/job_data.h"
 
@@ -31,13 +31,13 @@ plan::Task task(const std::string& record, const std::string& output) {
 
 }  // namespace
 
-TEST_CASE("the folder of a job stays for whoever has the keys, and what its pods have put elsewhere") {
+TEST_CASE("a job's folder, and what its pods delivered elsewhere, are reported as left") {
   CHECK(data_left_of(job(task("s3://bkt/jobs/train-1/finished.json", "s3://bkt/jobs/train-1/outputs/model"))) == Places{"s3://bkt/jobs/train-1"});
   CHECK(data_left_of(job(task("s3://bkt/run/.trainstep/train-1/finished.json", "s3://bkt/run/model"))) ==
         Places{"s3://bkt/run/.trainstep/train-1", "s3://bkt/run/model"});
 }
 
-TEST_CASE("the checkpoints of an indexed job's pods lie in one folder") {
+TEST_CASE("the checkpoints of an indexed job's pods are in one folder") {
   auto kept = task("", "");
   kept.checkpoints = {"/saved", {"s3://bkt/jobs/train-1/checkpoints", 0, ""}};
   auto made = job(kept);
@@ -46,19 +46,19 @@ TEST_CASE("the checkpoints of an indexed job's pods lie in one folder") {
   CHECK(data_left_of(made) == Places{"s3://bkt/jobs/train-1"});
 }
 
-TEST_CASE("a model that its step has told of is nothing that was left") {
+TEST_CASE("a model reported by its step is not reported as left") {
   const auto told = task("s3://bkt/run/.trainstep/train-1/finished.json", "s3://bkt/run/model");
   CHECK(data_left_of(job(told, {{outcome_annotation, "succeeded"}})) == Places{"s3://bkt/run/.trainstep/train-1"});
   CHECK(data_left_of(job(told, {{outcome_annotation, "succeeded"}, {data_annotation, "gone"}})).empty());
 }
 
-TEST_CASE("of a job without data in a store nothing is left, whatever it looks like") {
+TEST_CASE("a job without data in a store leaves nothing, however malformed it is") {
   CHECK(data_left_of(job(task("", ""))).empty());
   CHECK(data_left_of(Json{{"metadata", {{"name", "train-1"}}}}).empty());
   CHECK(data_left_of(Json{{"spec", {{"env", {{{"name", plan::task_variable}, {"value", "{"}}}}}}}).empty());
 }
 
-TEST_CASE("a job whose data go through another folder or store than the plan's is another job") {
+TEST_CASE("a job whose data uses another folder or store than the plan's is another job") {
   plan::Plan plan;
   plan.data.prefix = {"s3://bkt/jobs/train-1", 0, ""};
   plan.data.task = task("s3://bkt/jobs/train-1/finished.json", "s3://bkt/jobs/train-1/outputs/model");
@@ -73,7 +73,7 @@ TEST_CASE("a job whose data go through another folder or store than the plan's i
   CHECK(has_data_elsewhere(job(there), plan));
 }
 
-TEST_CASE("what does not go through the job's prefix is no matter of where that lies") {
+TEST_CASE("data outside the job's prefix is independent of the prefix") {
   plan::Plan plan;
   plan.data.task = task("s3://bkt/run/.trainstep/train-1/finished.json", "minio://bkt/run/model");
   auto there = plan.data.task;
@@ -84,7 +84,7 @@ TEST_CASE("what does not go through the job's prefix is no matter of where that 
   CHECK_FALSE(has_data_elsewhere(job(there), plan));
 }
 
-TEST_CASE("a job says where its data lie, and of which Secrets their keys are") {
+TEST_CASE("a job records where its data is, and the Secrets of the credentials") {
   auto kept = task("s3://bkt/jobs/train-1/finished.json", "s3://bkt/run/model");
   kept.stores.front().access_key_file = kept.stores.front().secret_key_file = "/trainstep/keys/0/key";
   kept.stores.push_back({"http://other:9000", "eu-1", false, "", "", ""});
@@ -100,7 +100,7 @@ TEST_CASE("a job says where its data lie, and of which Secrets their keys are") 
   CHECK(route.stores.at("s3://bkt/run/model") == plan::StoreAccess{"http://other:9000", "eu-1", false, "", "", ""});
 }
 
-TEST_CASE("a job none of whose data go through a folder names none, whatever it looks like") {
+TEST_CASE("a job without data in a folder records none, however malformed it is") {
   CHECK_FALSE(route_of(job(task("s3://bkt/run/.trainstep/train-1/finished.json", "s3://bkt/run/model"))).folder);
   CHECK_FALSE(route_of(job(task("", ""))).folder);
   CHECK_FALSE(route_of(Json{{"metadata", {{"name", "train-1"}}}}).folder);

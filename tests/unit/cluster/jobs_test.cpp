@@ -58,7 +58,7 @@ Result<std::vector<result::MetricDefinition>> metrics_written(Json annotation) {
 
 }  // namespace
 
-TEST_CASE("the metrics of a job are those that its step was told to read") {
+TEST_CASE("the metrics of a job use the definitions of its step") {
   auto plan = job_types::test::example("Job", 1);
   const auto none = job_types::render(plan)->json();
   CHECK_FALSE(none["metadata"]["annotations"].contains("trainstep.dev/metrics"));
@@ -73,7 +73,7 @@ TEST_CASE("the metrics of a job are those that its step was told to read") {
   }
 }
 
-TEST_CASE("what is no definition of metrics on a job is an error that names its place") {
+TEST_CASE("invalid metric definitions on a job are an error that names the location") {
   for (const auto* text : {"x", "{}", R"([{"name": "loss", "regex": "("}])", R"([{"name": "loss"}])"}) {
     CAPTURE(text);
     const auto metrics = metrics_written(text);
@@ -84,7 +84,7 @@ TEST_CASE("what is no definition of metrics on a job is an error that names its 
   CHECK(metrics_written(3).value().empty());
 }
 
-TEST_CASE_METHOD(Cluster, "a job that is served in two versions is one, of the better version") {
+TEST_CASE_METHOD(Cluster, "a job served in two versions is listed once, in the preferred version") {
   serves("kubeflow.org/v2beta1/namespaces/ns/mpijobs", {job("digits-1", "r", "u1")});
   serves("kubeflow.org/v1/namespaces/ns/mpijobs", {job("digits-1", "r", "u1"), job("digits-2", "r2", "u2")});
   const auto found = find();
@@ -93,7 +93,7 @@ TEST_CASE_METHOD(Cluster, "a job that is served in two versions is one, of the b
   CHECK(choose(*found, "r", "ns"));
 }
 
-TEST_CASE_METHOD(Cluster, "with rights on jobs only, those are found, and what may not be seen is said once") {
+TEST_CASE_METHOD(Cluster, "with permissions on one job type only, its jobs are found, and the others are reported once") {
   serves("batch/v1/namespaces/ns/jobs", {job("digits-1", "r", "u1")});
   for (const auto* plural : {"pytorchjobs", "tfjobs", "v1/namespaces/ns/mpijobs", "v2beta1/namespaces/ns/mpijobs"}) hides(plural);
   const auto found = find();
@@ -116,7 +116,7 @@ TEST_CASE_METHOD(Cluster, "one kind whose versions cannot be converted does not 
   CHECK_THAT(found->what_is_hidden(), Contains("conversion webhook"));
 }
 
-TEST_CASE_METHOD(Cluster, "a gateway's 404 is asked again, and says of no job that it is not there") {
+TEST_CASE_METHOD(Cluster, "a gateway's 404 is retried, and does not mean that there is no job") {
   serves("kubeflow.org/v1/namespaces/ns/pytorchjobs", {job("digits-1", "r", "u1")});
   const auto good = answers["kubeflow.org/v1/namespaces/ns/pytorchjobs"];
   int odd = GENERATE(1, 3, 1000);
@@ -132,7 +132,7 @@ TEST_CASE_METHOD(Cluster, "a gateway's 404 is asked again, and says of no job th
   if (for_ever) CHECK(choose(*found, "r", "ns").error().kind != ErrorKind::not_found);
 }
 
-TEST_CASE_METHOD(Cluster, "who may look at nothing is told so") {
+TEST_CASE_METHOD(Cluster, "missing permissions for all job types are an error") {
   for (const auto* plural : {"pytorchjobs", "tfjobs", "mpijobs", "v1/namespaces/ns/jobs"}) hides(plural);
   const auto found = find();
   REQUIRE_FALSE(found);
@@ -153,7 +153,7 @@ TEST_CASE("RUN must be one: nothing else chooses a job, however few there are") 
   CHECK(choose(all, "digits-1", "ns"));
 }
 
-TEST_CASE("a job's name counts more than another's run id") {
+TEST_CASE("a job name takes precedence over another job's run id") {
   const auto job = [](const char* name, const char* run) {
     return Submitted{{}, Json{{"metadata", {{"name", name}, {"uid", name}, {"labels", {{"trainstep.dev/run", run}}}}}}, true};
   };
@@ -163,7 +163,7 @@ TEST_CASE("a job's name counts more than another's run id") {
   CHECK(choose(found, "2", "ns").error().kind == ErrorKind::conflict);
 }
 
-TEST_CASE("of two jobs with one name the resource chooses, as for kubectl") {
+TEST_CASE("of two jobs with one name, the resource selects one, as with kubectl") {
   const auto job = [](const char* type, const char* uid) {
     return Submitted{job_types::find(type).resources.front(),
                      Json{{"metadata", {{"name", "x-1"}, {"uid", uid}, {"labels", {{"trainstep.dev/run", "r"}}}}}}, true};

@@ -51,7 +51,7 @@ Reply config_map(const Json& data) { return Reply::text(to_text(Json{{"metadata"
 }  // namespace
 
 TEST_CASE_METHOD(Search,
-                 "without a ConfigMap it is the first server that answers, with its usual bucket and the namespace's keys, and the log says so") {
+                 "without a ConfigMap the first server that responds is used, with its default bucket and the namespace's credentials, and the log says so") {
   const auto& found = folder();
   CHECK(found.uri == "minio://mlpipeline/jobs");
   CHECK(found.store.endpoint == "http://minio-service.kubeflow:9000");
@@ -64,7 +64,7 @@ TEST_CASE_METHOD(Search,
                 "credentials from Secret mlpipeline-minio-artifact\n"));
 }
 
-TEST_CASE_METHOD(Search, "the newer of two servers counts") {
+TEST_CASE_METHOD(Search, "the newer of two servers is used") {
   answers = "seaweedfs.kubeflow";
   CHECK(folder().store.endpoint == "http://seaweedfs.kubeflow:9000");
   CHECK(count("minio-service.kubeflow") == 0);
@@ -75,7 +75,7 @@ TEST_CASE_METHOD(Search, "the folder of the namespace's artifacts is the ConfigM
   CHECK(folder().uri == "minio://mlpipeline/private-artifacts/team/v2/artifacts/jobs");
 }
 
-TEST_CASE_METHOD(Search, "a server that the ConfigMap names is taken at its word") {
+TEST_CASE_METHOD(Search, "a server named by the ConfigMap is used without checking") {
   config = config_map({{"defaultPipelineRoot", "s3://models/team"},
                        {"providers",
                         "s3: {default: {endpoint: store.example, region: eu-1, credentials: {secretRef: {secretName: keys, accessKeyKey: a, "
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(Search, "where none answers for ten seconds there is none, and 
   CHECK(count("seaweedfs.kubeflow") < 12);
 }
 
-TEST_CASE_METHOD(Search, "an address in the ConfigMap that is none is an error that names it") {
+TEST_CASE_METHOD(Search, "an invalid address in the ConfigMap is an error that names it") {
   config = config_map({{"defaultPipelineRoot", "ftp://x"}});
   run();
   REQUIRE_FALSE(*result);

@@ -40,7 +40,7 @@ struct Kept {
 
 }  // namespace
 
-TEST_CASE("the deadline counts from the job's start, and the user's own counts if it is earlier") {
+TEST_CASE("the deadline is relative to the job's start, and the user's own applies if it is earlier") {
   CHECK(deadline_seconds(now, std::nullopt, 1h, std::nullopt) == 3600);
   CHECK(deadline_seconds(now, now - std::chrono::minutes(30), 1h, std::nullopt) == 5400);
   CHECK(deadline_seconds(now, now - std::chrono::milliseconds(1500), 1h, std::nullopt) == 3602);
@@ -66,7 +66,7 @@ TEST_CASE("a job is cut short by its keeping if that deadline is the earlier one
   CHECK_FALSE(has_lapsed(job, kind, std::nullopt));
 }
 
-TEST_CASE("a job's own deadline is what stands in it, and while it is kept what stood there before") {
+TEST_CASE("a job's own deadline is in its spec, and in an annotation while the job is kept") {
   const auto planned = GENERATE(std::optional<Duration>(), std::optional<Duration>(20min));
   const bool is_job = GENERATE(true, false);
   Json job = {{"metadata", {{"annotations", Json::object()}}}, {"spec", Json::object()}};
@@ -105,12 +105,12 @@ TEST_CASE_METHOD(Kept, "a deadline that a job had is noted on it, and written ba
                             R"("trainstep.dev/own-deadline":null}},"spec":{"activeDeadlineSeconds":86400}})"));
 }
 
-TEST_CASE_METHOD(Kept, "a deadline that does not stay, or whose annotation does not, is taken back: nothing would end the job, or nobody know why") {
+TEST_CASE_METHOD(Kept, "a deadline is reverted if it, or its annotation, is not stored") {
   const auto own = GENERATE(std::optional<Duration>(), std::optional<Duration>(24h));
   Json annotations = {{"trainstep.dev/kept-until", "2026-11-21T09:00:00Z"}}, spec = {{"activeDeadlineSeconds", 3600}};
   SECTION("the annotation") { annotations = {{"example.com/other", "x"}}; }
   SECTION("the deadline") { spec = Json::object(); }
-  SECTION("another one stands there, which is later") { spec = {{"activeDeadlineSeconds", 86'400}}; }
+  SECTION("a later deadline is set there") { spec = {{"activeDeadlineSeconds", 86'400}}; }
   launcher = {{"metadata", {{"name", "train-1"}, {"uid", "u"}, {"annotations", annotations}}}, {"spec", spec}};
   Lease lease(*h.client, job("batch/v1", "jobs"), own);
   lease.set(now, std::nullopt, 1h, "7", {}, take());
@@ -170,10 +170,10 @@ TEST_CASE_METHOD(Kept, "an operator's resource is given it in its run policy, an
   CHECK(asked[0].find(R"("spec":{"runPolicy":{"activeDeadlineSeconds":3600}})") != std::string::npos);
 }
 
-TEST_CASE_METHOD(Kept, "who takes up an MPIJob that has no deadline any more sees to its launcher's") {
+TEST_CASE_METHOD(Kept, "adopting an MPIJob without a deadline also checks its launcher") {
   std::size_t requests = 2;
   auto of = job("kubeflow.org/v2beta1", "mpijobs");
-  SECTION("whoever lifted it was lost before the launcher's turn") {
+  SECTION("the attempt that removed it was lost before it reached the launcher") {
     launcher["spec"] = {{"activeDeadlineSeconds", 3600}};
     requests = 3;
   }

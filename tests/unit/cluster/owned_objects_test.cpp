@@ -72,7 +72,7 @@ TEST_CASE_METHOD(Making, "a claim that is not there is made, and is the job's") 
         Json::array({{{"apiVersion", "kubeflow.org/v1"}, {"kind", "PyTorchJob"}, {"name", "digits-1"}, {"uid", "u"}}}));
 }
 
-TEST_CASE_METHOD(Making, "a claim that is there stays somebody else's; who may not look leaves it to the pods to tell") {
+TEST_CASE_METHOD(Making, "an existing claim keeps its owners; without read permission the pods will report a missing one") {
   const auto answer = GENERATE(named("scratch"), refusal(403, "Forbidden", "no"));
   make({claim("scratch", "20Gi", "")}, answer, made());
   REQUIRE((result && *result));
@@ -89,7 +89,7 @@ TEST_CASE_METHOD(Making, "keys are made without looking first, and found again b
   CHECK(created[0]["stringData"]["minio-secretkey"] == "s");
 }
 
-TEST_CASE_METHOD(Making, "an odd answer to a look or a create is asked for again") {
+TEST_CASE_METHOD(Making, "an unexpected response to a GET or a create is retried") {
   const auto odd =
       GENERATE(refusal(403, "Forbidden", "User \"step\" cannot"), gateways_404(), Reply::text("<html>bad</html>", 400), Reply::text("", 302));
   int posts = 0, gets = 0;
@@ -113,7 +113,7 @@ TEST_CASE_METHOD(Making, "what may not be made is named, and no key is shown") {
   CHECK(result->error().message.find("very-secret") == std::string::npos);
 }
 
-TEST_CASE_METHOD(Making, "what the job before of this name has taken with it goes with that one, and is made anew") {
+TEST_CASE_METHOD(Making, "objects deleted with the previous job of this name are recreated") {
   SECTION("a claim") {
     looks = {owned_by("before"), owned_by("before"), no_such("scratch")};
     make({claim("scratch", "20Gi", "")}, owned_by("u"), made());
@@ -173,7 +173,7 @@ TEST_CASE_METHOD(Making, "a claim that was made for another run's job becomes th
   CHECK(told.empty());
 }
 
-TEST_CASE_METHOD(Making, "who may not change such a claim is told with whom it goes, and runs all the same") {
+TEST_CASE_METHOD(Making, "missing permission to change such a claim is reported with its owner, and the job runs") {
   patched = refusal(403, "Forbidden", "cannot patch resource");
   make({claim("shared", "20Gi", "")}, shown(of_another_run()), made());
   REQUIRE((result && *result));
@@ -181,7 +181,7 @@ TEST_CASE_METHOD(Making, "who may not change such a claim is told with whom it g
   CHECK(told[0].find("it is deleted with Job b-1") != std::string::npos);
 }
 
-TEST_CASE_METHOD(Making, "a claim that somebody keeps, and that of nobody's making here, is never changed") {
+TEST_CASE_METHOD(Making, "a claim kept by a user, or not created here, is never changed") {
   auto theirs = of_another_run();
   theirs["metadata"].erase(GENERATE(as<std::string>(), "labels", "ownerReferences"));
   make({claim("shared", "20Gi", "")}, shown(theirs), made());
@@ -189,7 +189,7 @@ TEST_CASE_METHOD(Making, "a claim that somebody keeps, and that of nobody's maki
   CHECK(patches.empty());
 }
 
-TEST_CASE_METHOD(Making, "a claim that is being deleted is waited for, and made anew") {
+TEST_CASE_METHOD(Making, "a terminating claim is waited for, and recreated") {
   auto going = of_another_run();
   going["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z";
   looks = {shown(going), shown(going)};
@@ -201,7 +201,7 @@ TEST_CASE_METHOD(Making, "a claim that is being deleted is waited for, and made 
   CHECK(told == std::vector<std::string>{"shared is being deleted: waiting to recreate it"});
 }
 
-TEST_CASE_METHOD(Making, "a claim is also its job's owner's, which outlives a job that is made anew") {
+TEST_CASE_METHOD(Making, "a claim is also owned by the job's owner, which outlives a recreated job") {
   auto of_workflow = job;
   of_workflow["metadata"]["ownerReferences"] =
       Json::array({{{"apiVersion", "argoproj.io/v1alpha1"}, {"kind", "Workflow"}, {"name", "wf"}, {"uid", "w"}}});

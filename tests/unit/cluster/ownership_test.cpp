@@ -73,7 +73,7 @@ TEST_CASE("the pods of every kind carry the same labels") {
   }
 }
 
-TEST_CASE("without a workflow nobody owns it") {
+TEST_CASE("without a workflow the job has no owner") {
   const auto object = stamped(example("Job", 1), Facts{});
   CHECK(at(object, "/metadata/ownerReferences").is_null());
   CHECK(at(object, "/metadata/labels/trainstep.dev~1workflow").is_null());
@@ -88,7 +88,7 @@ TEST_CASE("a workflow's long name becomes a label that is allowed") {
   CHECK(label(std::string(60, 'a') + "-.-b") == std::string(60, 'a'));
 }
 
-TEST_CASE("whose an existing job is") {
+TEST_CASE("owner of an existing job") {
   const auto plan = example("PyTorch", 2);
   const auto& kind = job_types::find("PyTorch");
   const auto earlier = stamped(plan, Facts{}, "attempt-0");
@@ -123,7 +123,7 @@ TEST_CASE("whose an existing job is") {
   CHECK(judge(earlier) == Existing::earlier_attempt);
   CHECK(judge(with_condition(earlier, "Running")) == Existing::earlier_attempt);
   CHECK(judge(with_condition(earlier, "Succeeded")) == Existing::earlier_attempt);  // a step that died after the end only collects
-  CHECK(judge(with_condition(earlier, "Failed")) == Existing::earlier_attempt);     // nobody was told yet
+  CHECK(judge(with_condition(earlier, "Failed")) == Existing::earlier_attempt);     // not reported yet
   CHECK(judge(outcome(with_condition(earlier, "Failed"), "user")) == Existing::reported_failure);
   CHECK(judge(outcome(with_condition(earlier, "Succeeded"), "system")) == Existing::reported_failure);  // its status counts no success
   auto counted = outcome(with_condition(earlier, "Succeeded"), "system");                               // what it delivered could not be had
@@ -149,7 +149,7 @@ TEST_CASE("whose an existing job is") {
     CHECK(judge(Json::parse(text)) == Existing::foreign);
 }
 
-TEST_CASE("job_options.reattach says which job of an earlier attempt is taken up") {
+TEST_CASE("job_options.reattach selects which job of an earlier attempt is adopted") {
   auto plan = example("PyTorch", 2);
   const auto& kind = job_types::find("PyTorch");
   const auto running = with_condition(stamped(plan, Facts{}, "attempt-0"), "Running");
@@ -164,7 +164,7 @@ TEST_CASE("job_options.reattach says which job of an earlier attempt is taken up
   CHECK(judge("always", running) == Existing::earlier_attempt);
   CHECK(judge("always", told) == Existing::earlier_attempt);
   CHECK(judge("unfinished", running) == Existing::earlier_attempt);
-  CHECK(judge("unfinished", with_condition(running, "Succeeded")) == Existing::earlier_attempt);  // nobody has been told
+  CHECK(judge("unfinished", with_condition(running, "Succeeded")) == Existing::earlier_attempt);  // not reported
   CHECK(judge("unfinished", told) == Existing::unwanted);
   CHECK(judge("unfinished", other_spec) == Existing::other_spec);
   auto emptied = told;

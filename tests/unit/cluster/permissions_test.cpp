@@ -33,7 +33,7 @@ TEST_CASE("a step in a Workflow looks at it; one in a pod looks at that") {
   CHECK(asks_for(permissions_of(pytorch, facts), "get", "workflows"));
 }
 
-TEST_CASE("an MPI launcher is a Job, which may be looked at to tell its events from others'; it need not be") {
+TEST_CASE("reading the launcher Job of an MPIJob distinguishes its events; the permission is optional") {
   for (const auto* version : {"kubeflow.org/v2beta1", "kubeflow.org/v1"}) {
     const auto rights = permissions_of(*job_types::choose_resource(job_types::find("MPI"), version), Facts{});
     const auto found = std::ranges::find_if(rights, [](const Permission& right) { return right.group == "batch" && right.resource == "jobs"; });

@@ -96,7 +96,7 @@ TEST_CASE("a pod that is tried has the labels, annotations and containers that t
   CHECK(dry_run_pods({{"spec", {{"pytorchReplicaSpecs", {{"Worker", 1}}}}}}, made.plan, made.resource).empty());
 }
 
-TEST_CASE_METHOD(Trial, "pods that are all taken are one good word") {
+TEST_CASE_METHOD(Trial, "if all pods are admitted, one finding says so") {
   run(sample("PyTorch", 2).pods);
   CHECK(tried.size() == 3);
   CHECK(found == std::vector<std::string>{"ok: Pod Security admits the pods"});
@@ -120,7 +120,7 @@ TEST_CASE_METHOD(Trial, "the program's own container that is refused is a failur
   CHECK(tried.size() == 2);
 }
 
-TEST_CASE_METHOD(Trial, "a full quota is not Pod Security's matter; what else refuses pods is told as it is") {
+TEST_CASE_METHOD(Trial, "a full quota is not Pod Security's matter; other rejections are reported unchanged") {
   fits = [](const Json&) { return false; };
   refusal_of_pods = refusal(403, "Forbidden", "exceeded quota: small");
   run(sample("Job", 1).pods);
@@ -137,7 +137,7 @@ TEST_CASE_METHOD(Trial, "a full quota is not Pod Security's matter; what else re
   CHECK_THAT(found[0], Contains("warning: pods of Main would be rejected: ") && Contains("not for you"));
 }
 
-TEST_CASE_METHOD(Trial, "who may make no pods reads the namespace's level, and what is not known is a warning") {
+TEST_CASE_METHOD(Trial, "without permission to create pods the namespace's level is read, and an unknown one is a warning") {
   may = false;
   const auto level = [](const char* text) {
     return Reply::text(to_text({{"metadata", {{"name", "ns"}, {"labels", {{"pod-security.kubernetes.io/enforce", text}}}}}}));
@@ -158,7 +158,7 @@ TEST_CASE_METHOD(Trial, "who may make no pods reads the namespace's level, and w
   for (std::size_t i = 0; i < found.size(); ++i) CHECK_THAT(found[i], Catch::Matchers::StartsWith(row.begin[i]));
 }
 
-TEST_CASE_METHOD(Trial, "an API server that is away is no word on pods") {
+TEST_CASE_METHOD(Trial, "an unreachable API server gives no result for pods") {
   h.server.serve([](const FakeTransport::Asked&) { return Reply::lost(); });
   const PodDryRun dry_run(*h.client, sample("Job", 1).pods, "ns",
                           {[&](const Finding&) { FAIL("a finding"); }, [&](Result<void> result) { done = std::move(result); }});

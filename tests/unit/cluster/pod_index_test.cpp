@@ -78,7 +78,7 @@ TEST_CASE("a Job has one pod, an indexed one those with a number") {
   CHECK_FALSE(many.member_of(pod({{"batch.kubernetes.io/job-name", job}}), "uid"));
 }
 
-TEST_CASE("whoever writes our labels on a pod has not made it one of ours: the job owns those, or the Job that an MPIJob has for its launcher") {
+TEST_CASE("a pod with our labels that is not owned by the job, or by an MPIJob's launcher Job, is ignored") {
   const auto index = index_of(example("PyTorch", 1));
   const auto labels = v1_labels("pytorchjob-controller", "master", "0");
   const auto owned = [&](const std::string& kind, const std::string& uid) { return pod(labels, Json::array({{{"kind", kind}, {"uid", uid}}})); };
@@ -98,7 +98,7 @@ TEST_CASE("whoever writes our labels on a pod has not made it one of ours: the j
   CHECK_FALSE(mpi.member_of(launcher("other"), "ours"));
 }
 
-TEST_CASE("whatever the object looks like, there is an answer") {
+TEST_CASE("any object, however malformed, gives a result") {
   const auto index = index_of(example("PyTorch", 1));
   for (const auto* text :
        {"null", "[]", "3", "{}", R"({"metadata": 1})", R"({"metadata": {"labels": []}})", R"({"metadata": {"labels": {}, "ownerReferences": 1}})",
@@ -108,7 +108,7 @@ TEST_CASE("whatever the object looks like, there is an answer") {
   }
 }
 
-TEST_CASE("a pod that is older than the job is an earlier one's, whoever owns it") {
+TEST_CASE("a pod older than the job belongs to an earlier one, whatever its owner") {
   const auto index = index_of(example("MPI", 1), 0);
   auto launcher = pod({{"training.kubeflow.org/operator-name", "mpi-operator"},
                        {"training.kubeflow.org/job-name", job},

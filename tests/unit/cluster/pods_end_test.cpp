@@ -42,7 +42,7 @@ struct Termination {
 
 }  // namespace
 
-TEST_CASE_METHOD(Termination, "the pods of a job that is gone are waited for, and one that takes its time is named once") {
+TEST_CASE_METHOD(Termination, "the pods of a deleted job are waited for, and a slow one is reported once") {
   pods.push_back(pod("u"));
   begin();
   h.loop.run(30s);
@@ -62,7 +62,7 @@ TEST_CASE_METHOD(Termination, "another job's pod is not waited for") {
   CHECK_FALSE(*done);
 }
 
-TEST_CASE_METHOD(Termination, "that the pods may not be seen is told") {
+TEST_CASE_METHOD(Termination, "missing permission to see the pods is reported") {
   refusal = kube::test::refusal(403, "Forbidden", "no");
   begin();
   h.loop.run(1s);

@@ -83,7 +83,7 @@ struct Check {
 
 }  // namespace
 
-TEST_CASE_METHOD(Check, "a check reads the keys that a run would need, and says nothing of them where they are there") {
+TEST_CASE_METHOD(Check, "a check reads the credentials that a run needs, and reports only missing ones") {
   run();
   REQUIRE(*done);
   CHECK_FALSE((*done)->failed);
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(Check, "a check reads the keys that a run would need, and says 
   CHECK(errors().empty());
 }
 
-TEST_CASE_METHOD(Check, "a check fails by the words of a run where a Secret is not there or lacks a key, and goes on") {
+TEST_CASE_METHOD(Check, "a check reports a missing Secret or key with a run's message, and continues") {
   const auto [answer, said] = GENERATE(
       std::pair(refusal(404, "NotFound", "secrets \"team-keys\" not found", {{"name", "team-keys"}, {"kind", "secrets"}}),
                 "error: credentials of the object store: "),
@@ -106,7 +106,7 @@ TEST_CASE_METHOD(Check, "a check fails by the words of a run where a Secret is n
   CHECK_THAT(found.back(), Contains("no quota"));
 }
 
-TEST_CASE_METHOD(Check, "a right that is missing is told once, and the keys are not asked for") {
+TEST_CASE_METHOD(Check, "a missing permission is reported once, and the credentials are not requested") {
   refused = "secrets";
   run();
   REQUIRE(*done);

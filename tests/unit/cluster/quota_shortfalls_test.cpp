@@ -46,7 +46,7 @@ TEST_CASE("GPUs are counted under their own name") {
              Equals(std::vector<std::string>{"quota team: requests.amd.com/gpu: requested 3, 2 of 2 left"}));
 }
 
-TEST_CASE("what is no list of quotas lacks nothing") {
+TEST_CASE("a malformed list of quotas has no shortfalls") {
   for (const auto& odd : {Json(), Json::array(), Json{{"items", 7}}, Json{{"items", Json::array({1, "x"})}}})
     CHECK(quota_shortfalls(odd, {}, "nvidia.com/gpu").empty());
 }

@@ -30,7 +30,7 @@ Json without(const char* key) {
 
 }  // namespace
 
-TEST_CASE("a bucket for the data of jobs stands in the Secret, and its keys are the Secret's") {
+TEST_CASE("the bucket for the data of jobs, and its credentials, are in the Secret") {
   const auto store = job_store(secret(minio));
   REQUIRE((store && *store));
   const auto& [folder, keys] = **store;
@@ -104,7 +104,7 @@ TEST_CASE("an access mode that Kubernetes does not have is refused") {
   }
 }
 
-TEST_CASE("what is missing beside minio-url is named, and no value is shown") {
+TEST_CASE("keys missing in addition to minio-url are named, and no value is shown") {
   for (const auto* key : {"minio-bucket", "minio-accesskey", "minio-secretkey"}) {
     const auto store = job_store(secret(without(key)));
     REQUIRE_FALSE(store);
@@ -160,7 +160,7 @@ TEST_CASE("a Secret without an address is completed by a store that was found, a
   CHECK_FALSE(*job_store(secret({{"minio-job-folder", "mine"}}), usual_folder()));
 }
 
-TEST_CASE("what a Secret says of a cluster or a store that it does not name is refused") {
+TEST_CASE("settings in a Secret for a cluster or store that it does not name are rejected") {
   for (const auto* key : {"remote-namespace", "remote-token", "remote-context", "remote-ca"})
     for (const bool completes : {false, true}) {
       auto texts = minio;

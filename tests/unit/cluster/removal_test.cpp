@@ -63,7 +63,7 @@ TEST_CASE_METHOD(Deleted, "its end is awaited, and what it waits for is named af
   CHECK(failing.empty());
 }
 
-TEST_CASE_METHOD(Deleted, "an end that does not come is awaited for as long as was asked for, with few looks") {
+TEST_CASE_METHOD(Deleted, "a removal that does not finish is awaited for the given time, with few requests") {
   order.end_timeout = Duration(120'000);
   looks = [] { return ok(object(true)); };
   run(10min);
@@ -75,7 +75,7 @@ TEST_CASE_METHOD(Deleted, "an end that does not come is awaited for as long as w
   CHECK(h.server.asked().size() < 150);
 }
 
-TEST_CASE_METHOD(Deleted, "an answer to a look that does not speak of it is no end of it") {
+TEST_CASE_METHOD(Deleted, "a response to a GET that does not concern the object does not end the wait") {
   int looked = 0;
   looks = [&] {
     ++looked;
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(Deleted, "an answer to a look that does not speak of it is no e
   CHECK(looked == 6);
 }
 
-TEST_CASE_METHOD(Deleted, "of an object that is there and not going nothing better is said than that it may still be there") {
+TEST_CASE_METHOD(Deleted, "an object that exists and is not terminating is reported as possibly existing") {
   order.end_timeout = Duration(60'000);
   SECTION("each DELETE is in conflict") {
     deletes = [] { return refusal(409, "Conflict", "the object has been modified"); };
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(Deleted, "of an object that is there and not going nothing bett
   SECTION("no DELETE has an answer") {
     deletes = [] { return Reply::silent(); };
   }
-  SECTION("a DELETE is answered by who does not know of it") {}
+  SECTION("a DELETE is handled by a server that does not know it") {}
   looks = [] { return ok(object()); };
   run(10min);
   REQUIRE(ended);
@@ -107,7 +107,7 @@ TEST_CASE_METHOD(Deleted, "of an object that is there and not going nothing bett
   CHECK(ended_at - begun < 75s);
 }
 
-TEST_CASE_METHOD(Deleted, "one odd answer to a DELETE is no last word: it is sent again") {
+TEST_CASE_METHOD(Deleted, "one unexpected response to a DELETE is not final: it is sent again") {
   const auto status = GENERATE(300, 400, 405, 410, 413, 422, 451, 501, 505);
   CAPTURE(status);
   const auto worded = GENERATE(true, false);
@@ -122,7 +122,7 @@ TEST_CASE_METHOD(Deleted, "one odd answer to a DELETE is no last word: it is sen
   CHECK(sent.size() == 2);
 }
 
-TEST_CASE_METHOD(Deleted, "an odd answer that stays is believed after the timeout, and told") {
+TEST_CASE_METHOD(Deleted, "an unexpected response that persists is accepted after the timeout, and reported") {
   deletes = [] { return refusal(410, "Gone", "no"); };
   looks = [] { return ok(object()); };
   run(5min);
@@ -134,7 +134,7 @@ TEST_CASE_METHOD(Deleted, "an odd answer that stays is believed after the timeou
   CHECK(ended_at - begun < 40s);
 }
 
-TEST_CASE_METHOD(Deleted, "a server that is away is named, waited for, and given up in the end") {
+TEST_CASE_METHOD(Deleted, "an unreachable server is reported, waited for, and given up in the end") {
   deletes = looks = [] { return Reply::lost(); };
   order.silence = Duration(900'000);
   run(1h);
@@ -146,7 +146,7 @@ TEST_CASE_METHOD(Deleted, "a server that is away is named, waited for, and given
   CHECK(ended_at - begun < 17min);
 }
 
-TEST_CASE_METHOD(Deleted, "an answer that is due for seconds is told of, before the object is looked at instead") {
+TEST_CASE_METHOD(Deleted, "a response overdue for seconds is reported before the object is read instead") {
   deletes = [] { return Reply::silent(); };
   looks = [this] { return sent.size() < 2 ? ok(object()) : absent("train-1"); };
   run(1min);
@@ -156,7 +156,7 @@ TEST_CASE_METHOD(Deleted, "an answer that is due for seconds is told of, before 
   CHECK(sent.at(1) - sent.at(0) < 11s);
 }
 
-TEST_CASE_METHOD(Deleted, "that it is absent says a DELETE: a server that is behind may not know it yet") {
+TEST_CASE_METHOD(Deleted, "404 for a DELETE is not final: a lagging server may not know the object yet") {
   int looked = 0;
   deletes = [this] { return sent.size() < 2 ? Reply::text("slow down", 429) : sent.size() < 3 ? named("train-1") : absent("train-1"); };
   SECTION("it is there") {
@@ -177,7 +177,7 @@ TEST_CASE_METHOD(Deleted, "that it is absent says a DELETE: a server that is beh
   CHECK(sent.size() == 2);
 }
 
-TEST_CASE_METHOD(Deleted, "somebody else's DELETE, which leaves the pods for later, is not taken for the one that was lost") {
+TEST_CASE_METHOD(Deleted, "a DELETE of another client, which orphans the pods, is not taken for our lost one") {
   deletes = [this] { return sent.size() < 2 ? Reply::lost() : named("train-1"); };
   SECTION("another's") {
     looks = [this] { return sent.size() < 2 ? ok(object(true, {"example.com/a"})) : absent("train-1"); };
@@ -194,7 +194,7 @@ TEST_CASE_METHOD(Deleted, "somebody else's DELETE, which leaves the pods for lat
   CHECK(ended->end == Removal::End::gone);
 }
 
-TEST_CASE_METHOD(Deleted, "who may not look trusts the DELETE that was taken") {
+TEST_CASE_METHOD(Deleted, "without read permission an accepted DELETE is trusted") {
   looks = [] { return refusal(403, "Forbidden", R"(User "x" cannot get resource)"); };
   run(5min);
   REQUIRE(ended);

@@ -76,7 +76,7 @@ TEST_CASE_METHOD(Failed, "a report's store is the one that KFP's configuration n
   CHECK_THAT(transport.asked()[0].header("Authorization"), Contains("Credential=key-here/"));
 }
 
-TEST_CASE_METHOD(Failed, "a report for which there are no rights stays away, and why is said") {
+TEST_CASE_METHOD(Failed, "a report is not uploaded without permission, and the reason is reported") {
   SECTION("the keys may not be read") {
     secret = kube::test::refusal(403, "Forbidden", "secrets is forbidden");
     const auto done = put();
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(Failed, "a report for which there are no rights stays away, and
   }
 }
 
-TEST_CASE_METHOD(Failed, "nobody waits long for a report") {
+TEST_CASE_METHOD(Failed, "uploading a report is limited in time") {
   const auto began = loop.now();
   SECTION("when the store is silent") {
     fault = [](const auto&) { return std::optional(Reply::silent()); };
@@ -104,7 +104,7 @@ TEST_CASE_METHOD(Failed, "nobody waits long for a report") {
   CHECK(loop.now() - began <= std::chrono::seconds(15));
 }
 
-TEST_CASE_METHOD(Failed, "a report that is given up tells nobody anything") {
+TEST_CASE_METHOD(Failed, "a cancelled report upload reports nothing") {
   upload = std::make_unique<ReportUpload>(ReportUpload::Context{*home, transport, "team-a", environment, 1}, address, "<html>",
                                           [this](Result<void> done) { result = std::move(done); });
   upload.reset();

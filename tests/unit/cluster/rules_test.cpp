@@ -41,7 +41,7 @@ TEST_CASE("a job's metrics are read as its options define them") {
   CHECK(rules_of(plan).metrics == plan.options.metrics);
 }
 
-TEST_CASE("of an indexed Job all are awaited, the first is the primary") {
+TEST_CASE("all pods of an indexed Job are awaited, and the first is the primary") {
   auto plan = example("Job", 2);
   plan.distribution.indexed = true;
   CHECK(members(plan) == std::vector<Seen>{{"worker-0", "train", true, true, false}, {"worker-1", "train", false, true, false}});
@@ -55,7 +55,7 @@ TEST_CASE("a patch may put containers before ours, or rename it: the program's i
   CHECK(members(plan).front().container == "mine");
 }
 
-TEST_CASE("of a job that is there, its own templates name the program's container, for every kind") {
+TEST_CASE("for an existing job of any kind, the program's container is taken from its templates") {
   struct Row {
     const char *kind, *spec, *name;
   };
@@ -85,7 +85,7 @@ TEST_CASE("logs: the primary's unless others are wanted") {
   CHECK(rules_of(plan).logs == std::vector<std::string>{"all"});
 }
 
-TEST_CASE("the shorter of deadline and limit for running counts") {
+TEST_CASE("the shorter of deadline and running limit applies") {
   auto plan = example("PyTorch", 1);
   CHECK_FALSE(rules_of(plan).limits.running);
   plan.options.run_policy.active_deadline = 1h;
@@ -96,7 +96,7 @@ TEST_CASE("the shorter of deadline and limit for running counts") {
   CHECK(rules_of(plan).limits.running == 5min);
 }
 
-TEST_CASE("restarts are ours to count where a v1 operator may be the one, and there are any") {
+TEST_CASE("restarts are counted here if a v1 operator may be the controller and restarts are allowed") {
   struct Row {
     std::string kind, policy;
     bool ours;

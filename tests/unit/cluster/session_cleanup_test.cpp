@@ -97,7 +97,7 @@ struct Cancelled : FakeStore {
     if (path.ends_with("/jobs") && job) items.push_back(*job);
     return test::list_of(items);
   }
-  // Lives until somebody has ended the step and it has cleaned up.
+  // Exists until the step was stopped and has cleaned up.
   void live() {
     session.emplace(loop, transport, test::credentials(), options, std::vector<run::Listener*>{});
     session->begin([this](const Session::Done& done) {
@@ -126,7 +126,7 @@ struct Cancelled : FakeStore {
 
 }  // namespace
 
-TEST_CASE_METHOD(Cancelled, "what a cancelled job's pod still writes to the job's prefix goes with it") {
+TEST_CASE_METHOD(Cancelled, "objects that a cancelled job's pod still writes below the prefix are removed") {
   pod_writes = [this] {
     put(prefix + "/outputs/model_dir/weights", "w");
     put(prefix + "/outputs/model_dir.objects.json", "{}");
@@ -137,7 +137,7 @@ TEST_CASE_METHOD(Cancelled, "what a cancelled job's pod still writes to the job'
   CHECK(objects.empty());
 }
 
-TEST_CASE_METHOD(Cancelled, "the data of a job stay where the next attempt may have come, which has a job of that name") {
+TEST_CASE_METHOD(Cancelled, "the data of a job is kept if the next attempt may exist, whose job has the same name") {
   options.facts = test::facts_in_pod();
   bool stays = true;
   SECTION("its pod is gone") { own_pod = kube::test::absent("step-1"); }
@@ -148,7 +148,7 @@ TEST_CASE_METHOD(Cancelled, "the data of a job stay where the next attempt may h
   CHECK(objects.empty() != stays);
 }
 
-TEST_CASE_METHOD(Cancelled, "what a cancelled job's pod still puts where others look goes again, and nothing of others") {
+TEST_CASE_METHOD(Cancelled, "objects that a cancelled job's pod still delivers elsewhere are removed, and no others") {
   uri = "s3://bkt/run/model";
   options.wants_stores = false;
   options.facts->stores =
@@ -177,7 +177,7 @@ TEST_CASE_METHOD(Cancelled, "what a cancelled job's pod still puts where others 
                          {"run/model/notes", "of others"}, {"run/model/replaced", "before"}, {"run/model/taken", "since, by others"}});
     CHECK(uploads.empty());
   }
-  SECTION("what cannot be taken back keeps its list") {
+  SECTION("an output that cannot be reverted keeps its list") {
     const auto others = fault;
     fault = [others](const FakeTransport::Asked& asked) {
       return asked.line() == "DELETE /bkt/run/model/weights" ? std::optional(refusal(403, "AccessDenied")) : others(asked);
@@ -202,7 +202,7 @@ TEST_CASE_METHOD(Cancelled, "the checkpoints of a cancelled job stay, and nothin
   CHECK(objects.contains(prefix + "/checkpoints/.trainstep/sets/1"));
 }
 
-TEST_CASE_METHOD(Cancelled, "whoever was cancelled ends within its grace, whoever else does not, and says what may stay") {
+TEST_CASE_METHOD(Cancelled, "a cancelled step ends within its grace period, others need not, and the leftovers are reported") {
   options.facts->grace = 20s;
   SECTION("the pod") {
     pod_lives = 1h;
@@ -217,7 +217,7 @@ TEST_CASE_METHOD(Cancelled, "whoever was cancelled ends within its grace, whoeve
   CHECK(concluded - stopped < 20s);
 }
 
-TEST_CASE_METHOD(Cancelled, "whoever is told to end while a job's end is written on it does so within its grace") {
+TEST_CASE_METHOD(Cancelled, "a step stopped while it records the job's end finishes within its grace period") {
   options.facts->grace = 20s;
   job_options = {{"cleanup", "never"}};
   has_data = cancelled = false;
@@ -228,7 +228,7 @@ TEST_CASE_METHOD(Cancelled, "whoever is told to end while a job's end is written
   CHECK(concluded - stopped < 20s);
 }
 
-TEST_CASE_METHOD(Cancelled, "while it is asked why a step is to end no job is made, though creates were refused before and would be taken now") {
+TEST_CASE_METHOD(Cancelled, "while the reason of a stop is determined no job is created, even if a create would now be accepted") {
   options.facts = test::facts_in_pod();
   has_data = false;
   create = [this]() -> std::optional<Reply> {
@@ -248,7 +248,7 @@ TEST_CASE_METHOD(Cancelled, "while it is asked why a step is to end no job is ma
   CHECK_FALSE(job);
 }
 
-TEST_CASE_METHOD(Cancelled, "that a create without an answer may still make a job is said before SIGKILL") {
+TEST_CASE_METHOD(Cancelled, "a pending create that may still create a job is reported before SIGKILL") {
   options.pod.name = "step-1";
   options.pod.name_space = "team";
   own_pod = Reply::text(to_text(Json{
@@ -267,7 +267,7 @@ TEST_CASE_METHOD(Cancelled, "that a create without an answer may still make a jo
   CHECK_THAT(story.text, Contains("a create request was not answered: a job of this run may still appear"));
 }
 
-TEST_CASE_METHOD(Cancelled, "a job that its create has made late is deleted, and nothing else is said of it") {
+TEST_CASE_METHOD(Cancelled, "a job that appears late is deleted, and nothing else is reported about it") {
   options.pod.name = "step-1";
   options.pod.name_space = "team";
   own_pod = Reply::text(to_text(Json{

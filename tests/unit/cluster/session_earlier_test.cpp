@@ -125,7 +125,7 @@ TEST_CASE_METHOD(Step, "such a job is followed also where its inputs would have 
   CHECK(owned.size() == 1);
 }
 
-TEST_CASE_METHOD(Step, "a step whose Secret cannot be used creates nothing, and says where it should be") {
+TEST_CASE_METHOD(Step, "a step whose Secret cannot be used creates nothing, and reports where it belongs") {
   with_model_only();
   configured(whole_configuration);
   is_away("/secrets/training", GENERATE(absent("training"), kube::test::refusal(403, "Forbidden", "no right"), gateways_404()));
@@ -154,7 +154,7 @@ TEST_CASE_METHOD(Step, "an unfilled Secret that names another cluster leads ther
   CHECK_THAT(told.text, Contains("adopted Job " + name()));
 }
 
-TEST_CASE_METHOD(Step, "where another cluster cannot be reached for its Secret, the job there is spoken of") {
+TEST_CASE_METHOD(Step, "if another cluster is unreachable because of its Secret, the job there is mentioned") {
   with_model_only();
   configured({{"kubeconfig", "{"}});
   again(15s);
@@ -162,7 +162,7 @@ TEST_CASE_METHOD(Step, "where another cluster cannot be reached for its Secret, 
   CHECK_THAT(verdict->message, Contains("a job of an earlier attempt may still exist in the cluster that the Secret names"));
 }
 
-TEST_CASE_METHOD(Step, "what an API server that has just started answers, or a gateway, is asked for again") {
+TEST_CASE_METHOD(Step, "a request to which a starting API server or a gateway responds is retried") {
   with_model_only();
   const bool named = GENERATE(true, false);
   if (named) configured(whole_configuration);
@@ -172,7 +172,7 @@ TEST_CASE_METHOD(Step, "what an API server that has just started answers, or a g
   CHECK(created);
 }
 
-TEST_CASE_METHOD(Step, "what is said once of the ConfigMap decides nothing") {
+TEST_CASE_METHOD(Step, "a single response about the ConfigMap decides nothing") {
   with_model_only();
   const auto config = to_text(Json{{"metadata", {{"name", "kfp-launcher"}}}, {"data", {{"defaultPipelineRoot", "minio://mine/root"}}}});
   const auto before = trouble;
@@ -187,7 +187,7 @@ TEST_CASE_METHOD(Step, "what is said once of the ConfigMap decides nothing") {
   CHECK(told.count("defaults") == 0);
 }
 
-TEST_CASE_METHOD(Step, "where the ConfigMap may not be read for long, or is not there, the defaults apply, and the log says so") {
+TEST_CASE_METHOD(Step, "if the ConfigMap stays forbidden or missing, the defaults apply, and the log says so") {
   with_model_only();
   is_away("/configmaps/kfp-launcher", GENERATE(kube::test::refusal(403, "Forbidden", "no right"), absent("kfp-launcher")));
   again(20s);
@@ -196,7 +196,7 @@ TEST_CASE_METHOD(Step, "where the ConfigMap may not be read for long, or is not 
   CHECK_THAT(told.text, Contains("minio://mlpipeline/jobs at http://seaweedfs.kubeflow:9000"));
 }
 
-TEST_CASE_METHOD(Step, "where a gateway stands before the ConfigMap for long, no other store is used") {
+TEST_CASE_METHOD(Step, "if a gateway keeps responding for the ConfigMap, no other store is used") {
   with_model_only();
   const bool exists = GENERATE(true, false);
   if (exists) first();
@@ -279,7 +279,7 @@ TEST_CASE_METHOD(Step, "a job that would have to be created again stays as it is
   CHECK_THAT(verdict->message, Contains("get secrets/training: "));
 }
 
-TEST_CASE_METHOD(Step, "that the outputs cannot be fetched yet is said also where inputs were brought") {
+TEST_CASE_METHOD(Step, "outputs that cannot be fetched yet are reported even if inputs were uploaded") {
   request.train_specification =
       "inputs: [{name: data, type: Dataset}]\noutputs: [{name: model, type: Model}]\nimplementation: {container: {image: i, command: [train, "
       "{inputPath: data}, {outputPath: model}]}}";
@@ -344,7 +344,7 @@ TEST_CASE_METHOD(Step, "a cancel ends the job of an earlier attempt whatever is 
   CHECK(verdict->verdict_class == result::VerdictClass::cancelled);
 }
 
-TEST_CASE_METHOD(Step, "a cancel while Kubeflow's store is looked for ends the search, and the job of an earlier attempt") {
+TEST_CASE_METHOD(Step, "a cancel ends the search for Kubeflow's store, and deletes the job of an earlier attempt") {
   with_model_only();
   const bool exists = GENERATE(true, false);
   if (exists) first();
@@ -359,7 +359,7 @@ TEST_CASE_METHOD(Step, "a cancel while Kubeflow's store is looked for ends the s
   CHECK(*since - began < 5s);
 }
 
-TEST_CASE_METHOD(Step, "a cancelled step that had nothing looks for data of an earlier attempt only for a moment") {
+TEST_CASE_METHOD(Step, "a cancelled step without a job searches only briefly for data of an earlier attempt") {
   with_model_only();
   concludes = true;
   is_away("/secrets/mlpipeline-minio-artifact", Reply::silent());

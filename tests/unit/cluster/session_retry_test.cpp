@@ -193,7 +193,7 @@ constexpr auto well = result::VerdictClass::succeeded;
 
 }  // namespace
 
-TEST_CASE_METHOD(Attempts, "a retry of a step that was told to have succeeded, and whose data have gone, trains again") {
+TEST_CASE_METHOD(Attempts, "a retry of a step that was reported as succeeded, but whose data is gone, trains again") {
   REQUIRE(attempt() == well);
   CHECK(model() == "of run 1");
   CHECK(objects.empty());
@@ -224,7 +224,7 @@ TEST_CASE_METHOD(Attempts, "a step that is repeated after its model was removed 
   CHECK(made == 2);
 }
 
-TEST_CASE_METHOD(Attempts, "an attempt that finds a job which has ended does not succeed without its model, whether its end was told or not") {
+TEST_CASE_METHOD(Attempts, "an attempt that finds an ended job does not succeed without its model, whether its outcome was reported or not") {
   const bool gone = GENERATE(true, false);
   data_at_places(GENERATE(true, false));
   CAPTURE(on_claim, gone);
@@ -311,7 +311,7 @@ TEST_CASE_METHOD(Attempts, "a step whose job fails, or that is cancelled, after 
 }
 
 TEST_CASE_METHOD(Attempts,
-                 "what somebody has changed since the model came to the claim stays when the step is cancelled, and it is said what lies where") {
+                 "if the step is cancelled, later changes to the model on the claim are kept, and the log says what is where") {
   const std::string change = GENERATE("the weights are edited in place", "a note is put beside them");
   CAPTURE(change);
   data_at_places(true);
@@ -339,7 +339,7 @@ TEST_CASE_METHOD(Attempts,
                  folder.path().string())));
 }
 
-TEST_CASE_METHOD(Attempts, "a step that cannot write its own files leaves the model on the claim to the next attempt, and says what lies where") {
+TEST_CASE_METHOD(Attempts, "a step that cannot write its own files leaves the model on the claim to the next attempt, and reports what is where") {
   data_at_places(true);
   put("of an earlier run", "earlier");
   judged = result::lost_outputs({ErrorKind::internal, "cannot write /out/results.json: No space left on device"});
@@ -354,7 +354,7 @@ TEST_CASE_METHOD(Attempts, "a step that cannot write its own files leaves the mo
   CHECK_FALSE(std::filesystem::exists(folder.path() / ".model.trainstep/old"));
 }
 
-TEST_CASE_METHOD(Attempts, "a place for the model that has become a file's is no fault of the program") {
+TEST_CASE_METHOD(Attempts, "a model path that has become a file is not blamed on the program") {
   after_training = [this] {
     std::filesystem::remove_all(folder.path() / ".model.trainstep");
     std::ofstream(folder.path() / ".model.trainstep") << "somebody's";
@@ -363,7 +363,7 @@ TEST_CASE_METHOD(Attempts, "a place for the model that has become a file's is no
   CHECK_THAT(outcome->verdict.message, Contains(".model.trainstep"));
 }
 
-TEST_CASE_METHOD(Attempts, "a step that fails by its program's fault takes its model back, though it was delivered") {
+TEST_CASE_METHOD(Attempts, "a step that fails because of its program reverts its model, even if it was delivered") {
   data_at_places(true);
   put("of an earlier run", "earlier");
   judged = result::lost_outputs({ErrorKind::input, "output accuracy: no value has this name"});
@@ -384,7 +384,7 @@ TEST_CASE_METHOD(Attempts, "what an earlier run has put on the claim goes once t
 }
 
 TEST_CASE_METHOD(Attempts,
-                 "where the step has no keys, and no pod tells of the end, that is unknown; it is said where the model may lie, without a wait") {
+                 "without credentials and without a report of a pod the outcome is unknown, and the model's location is reported without a wait") {
   data_at_places(false);
   options.environment.clear();
   pods_gone = true;
@@ -397,7 +397,7 @@ TEST_CASE_METHOD(Attempts,
   CHECK(story.count("trying again") == 0);
 }
 
-TEST_CASE_METHOD(Attempts, "where no pod is left, the record of the training tells what it has delivered") {
+TEST_CASE_METHOD(Attempts, "if no pod is left, the record of the training shows what it delivered") {
   const auto [where, told] =
       GENERATE(table<std::string, std::string>({{"its folder", "own"}, {"its folder", "another job's"}, {"a claim", "own"}, {"a claim", "none"}}));
   CAPTURE(where, told);
@@ -438,7 +438,7 @@ TEST_CASE_METHOD(Attempts, "a retry after one that could not say that it took th
   CHECK(objects.empty());
 }
 
-TEST_CASE_METHOD(Attempts, "of what was delivered and is not there whole, the rest stays until it is trained again") {
+TEST_CASE_METHOD(Attempts, "if some delivered data is incomplete, the rest is kept until it is trained again") {
   held = true;
   begin();
   loop.run(10s);
@@ -455,7 +455,7 @@ TEST_CASE_METHOD(Attempts, "of what was delivered and is not there whole, the re
   CHECK(objects.empty());
 }
 
-TEST_CASE_METHOD(Attempts, "what is there stays, whatever answers for the store while it is fetched, and the step says where") {
+TEST_CASE_METHOD(Attempts, "existing data is kept whatever responds for the store during the download, and the step reports where") {
   const auto [status, page] = GENERATE(table<int, std::string>(
       {{404, "<html>no route</html>"}, {404, ""}, {404, "<Error><Code>NoSuchBucket</Code></Error>"}, {302, ""}, {403, "<html>blocked</html>"}}));
   CAPTURE(status, page);
@@ -472,7 +472,7 @@ TEST_CASE_METHOD(Attempts, "what is there stays, whatever answers for the store 
   CHECK(objects.contains(prefix + "/outputs/model/weights"));
 }
 
-TEST_CASE_METHOD(Attempts, "a model whose list somebody has removed stays, and the step says where") {
+TEST_CASE_METHOD(Attempts, "a model whose list was removed is kept, and the step reports where") {
   after_training = [this] { objects.erase(prefix + "/outputs/model.objects.json"); };
   CHECK(attempt() == result::VerdictClass::system);
   CHECK_THAT(problem, Contains("what is left of the delivered outputs is kept at s3://bkt/" + prefix));
@@ -487,7 +487,7 @@ TEST_CASE_METHOD(Attempts, "the data of a program that has written no model go, 
   CHECK((problem.find("is kept at") == std::string::npos) == objects.empty());
 }
 
-TEST_CASE_METHOD(Attempts, "the inputs of a job that is taken up are left as they are") {
+TEST_CASE_METHOD(Attempts, "the inputs of an adopted job are left unchanged") {
   held = true;
   begin();
   loop.run(10s);
@@ -553,7 +553,7 @@ TEST_CASE_METHOD(Attempts, "a store that answers no more while the model is fetc
   CHECK(model() == "(none)");
 }
 
-TEST_CASE_METHOD(Attempts, "an attempt that was lost and comes to its job after the next one changes nothing") {
+TEST_CASE_METHOD(Attempts, "a lost attempt that reaches its job after the next one changes nothing") {
   held = GENERATE(true, false);
   options.facts->began = from_rfc3339("2026-03-01T10:01:00Z");
   begin();
@@ -574,7 +574,7 @@ TEST_CASE_METHOD(Attempts, "an attempt that was lost and comes to its job after 
   CHECK(made == 1);
 }
 
-TEST_CASE_METHOD(Attempts, "a job that is taken up is not deleted because it, or its pods, cannot be looked at for a while") {
+TEST_CASE_METHOD(Attempts, "an adopted job is not deleted because it, or its pods, cannot be read for a while") {
   held = true;
   begin();
   loop.run(10s);
@@ -603,7 +603,7 @@ TEST_CASE_METHOD(Attempts, "a job that is taken up is not deleted because it, or
   CHECK(made == 1);
 }
 
-TEST_CASE_METHOD(Attempts, "inputs are brought when it is known that no job needs those that are there") {
+TEST_CASE_METHOD(Attempts, "inputs are uploaded once no job needs the existing ones") {
   look = Reply::text("", 503);
   begin();
   loop.run(1min);
@@ -672,7 +672,7 @@ TEST_CASE_METHOD(Fetching, "a cancel while the model is fetched leaves nothing o
   CHECK_THAT(problem, !Contains("kept at"));
 }
 
-TEST_CASE_METHOD(Fetching, "what an eviction finds being fetched is left to the next attempt") {
+TEST_CASE_METHOD(Fetching, "data being downloaded at an eviction is left to the next attempt") {
   evicted = true;
   session->request_stop(SIGTERM);
   loop.run(1min);
@@ -683,7 +683,7 @@ TEST_CASE_METHOD(Fetching, "what an eviction finds being fetched is left to the 
   CHECK(job);
 }
 
-TEST_CASE_METHOD(FetchingOnce, "of what an eviction finds being fetched it is said where it stays, and of no attempt that nothing promises") {
+TEST_CASE_METHOD(FetchingOnce, "on an eviction during the download the step reports where the data is, and promises no further attempt") {
   evicted = true;
   session->request_stop(SIGTERM);
   loop.run(1min);
@@ -726,7 +726,7 @@ TEST_CASE_METHOD(Attempts, "a job in another namespace than its step's pod is fo
   CHECK(runs == std::vector<std::string>{"w", "w"});
 }
 
-TEST_CASE_METHOD(Attempts, "whatever comes while long curves are fetched, a training that has succeeded has, with the curves that are known") {
+TEST_CASE_METHOD(Attempts, "whatever happens while long curves are fetched, a succeeded training stays so, with the known curves") {
   const auto what = GENERATE("whole", "refused", "another job's", "no answer", "SIGTERM", "a limit");
   CAPTURE(what);
   const std::string word = what;
@@ -817,7 +817,7 @@ TEST_CASE_METHOD(Keys, "keys for the model that a step fetches are read before t
   CHECK(objects.empty());
 }
 
-TEST_CASE_METHOD(Keys, "keys that were replaced while the job trained are read anew, once") {
+TEST_CASE_METHOD(Keys, "credentials replaced while the job trained are read again once") {
   after_training = [&] {
     values = {{"ak", "new-key"}, {"sk", "new-secret"}};
     fault = [below = fault](const FakeTransport::Asked& asked) -> std::optional<Reply> {
@@ -895,7 +895,7 @@ TEST_CASE_METHOD(Keys, "a job that trains already is followed also where the key
   CHECK(objects.empty() == granted);
 }
 
-TEST_CASE_METHOD(Keys, "whether a job trains already is told as unknown where that cannot be read either") {
+TEST_CASE_METHOD(Keys, "an unreadable job is reported as possibly training") {
   const bool unavailable = GENERATE(true, false);
   answer = forbidden();
   look = unavailable ? Reply::text("", 503) : kube::test::refusal(403, "Forbidden", "jobs is forbidden");
@@ -907,7 +907,7 @@ TEST_CASE_METHOD(Keys, "whether a job trains already is told as unknown where th
   CHECK_FALSE(wrote());
 }
 
-TEST_CASE_METHOD(Keys, "a cancel is heard while the keys are read: no job is made, and one of an earlier attempt ends") {
+TEST_CASE_METHOD(Keys, "a cancel is handled while the credentials are read: no job is created, and one of an earlier attempt is deleted") {
   const bool there = GENERATE(true, false);
   options.facts->retry = Retry::none;
   held = true;
@@ -938,7 +938,7 @@ TEST_CASE_METHOD(Keys, "keys of the environment cost no request, and are missed 
   CHECK(std::ranges::none_of(transport.asked(), [](const auto& asked) { return asked.request.url.path.find("/secrets") != std::string::npos; }));
 }
 
-TEST_CASE_METHOD(Keys, "who fetches nothing from a store reads no keys before there is a job") {
+TEST_CASE_METHOD(Keys, "a step that downloads nothing from a store reads no credentials before the job is created") {
   const bool claim = GENERATE(true, false);
   fetches = claim;
   if (claim) {

@@ -94,7 +94,7 @@ struct Starting {
 
 }  // namespace
 
-TEST_CASE_METHOD(Starting, "a signal is heard while the step asks for its own pod: the job goes once the API server answers") {
+TEST_CASE_METHOD(Starting, "a signal is handled while the own pod is requested: the job is deleted once the API server responds") {
   trouble = GENERATE(Reply::silent(), Reply::lost(), refusal(500, "InternalError", "etcdserver: request timed out"), Reply::text("not ready", 503));
   until = 14s;
   begin();
@@ -106,7 +106,7 @@ TEST_CASE_METHOD(Starting, "a signal is heard while the step asks for its own po
   CHECK(*ended - began < 25s);
 }
 
-TEST_CASE_METHOD(Starting, "what cannot be known is said a second before the end of the grace") {
+TEST_CASE_METHOD(Starting, "unknown outcomes are reported a second before the end of the grace period") {
   trouble = GENERATE(Reply::silent(), Reply::lost(), refusal(500, "InternalError", "etcdserver: request timed out"), Reply::text("not ready", 503));
   until = 1h;
   begin();
@@ -179,7 +179,7 @@ TEST_CASE_METHOD(Starting, "a job is ended also where one of its claims would be
   CHECK(verdict->verdict_class == result::VerdictClass::cancelled);
 }
 
-TEST_CASE_METHOD(Starting, "of a job whose run is known and that could not be looked for, the command is told that deletes it") {
+TEST_CASE_METHOD(Starting, "for a job of a known run that could not be looked up, the command that deletes it is printed") {
   options.configuration_secret = "training";
   away = "/secrets/";
   exists = false;  // in this cluster
@@ -205,7 +205,7 @@ TEST_CASE_METHOD(Starting, "a step whose run id is an input finds its job withou
   CHECK(verdict->verdict_class == result::VerdictClass::cancelled);
 }
 
-TEST_CASE_METHOD(Starting, "what a late signal means is asked only for a part of the time that is left, the rest is for the job") {
+TEST_CASE_METHOD(Starting, "determining the reason of a late signal takes only part of the remaining time") {
   away = "/pods";
   until = 29s;
   begin();

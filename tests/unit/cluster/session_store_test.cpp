@@ -16,7 +16,7 @@ using Step = test::StoreStep;
 
 }  // namespace
 
-TEST_CASE_METHOD(Step, "a step that may not read the credentials of its outputs' store says so before there is a job") {
+TEST_CASE_METHOD(Step, "a step that may not read the credentials of its outputs' store fails before the job is created") {
   with_model_only();
   may_read_keys = false;
   run();
@@ -28,7 +28,7 @@ TEST_CASE_METHOD(Step, "a step that may not read the credentials of its outputs'
   CHECK(std::ranges::count_if(transport.asked(), [](const auto& one) { return one.request.method == "POST"; }) == 0);
 }
 
-TEST_CASE_METHOD(Step, "a step whose credentials may not read from its outputs' store says so before there is a job") {
+TEST_CASE_METHOD(Step, "a step whose credentials may not read from its outputs' store fails before the job is created") {
   with_model_only();
   fault = [otherwise = fault](const FakeTransport::Asked& asked) {
     return asked.line().starts_with("GET /mlpipeline/") ? std::optional(refusal(403, "AccessDenied")) : otherwise(asked);
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(Step, "a job of an earlier attempt is followed though the crede
   CHECK_THAT(told.text, Contains("adopted Job " + created->at("metadata").at("name").get<std::string>()));
 }
 
-TEST_CASE_METHOD(Step, "data without a way of their own go through Kubeflow's store, where it is found, and the log says so") {
+TEST_CASE_METHOD(Step, "data without another route goes through Kubeflow's store if there is one, and the log says so") {
   run();
   CHECK(brought().starts_with("jobs/my-model-"));
   CHECK_THAT(told.text, Contains("goes through the object store of Kubeflow Pipelines: minio://mlpipeline/jobs at http://seaweedfs.kubeflow:9000"));
@@ -79,7 +79,7 @@ TEST_CASE_METHOD(Step, "without such a store they are refused as before") {
   CHECK_FALSE(created);
 }
 
-TEST_CASE_METHOD(Step, "nobody looks for a store who needs none") {
+TEST_CASE_METHOD(Step, "no store is searched for if none is needed") {
   mount = folder.path();
   run();
   REQUIRE(created);
@@ -95,7 +95,7 @@ TEST_CASE_METHOD(Step, "pods go to the node where the step has a claim that only
   CHECK_THAT(told.text, Contains("claim disk (ReadWriteOnce): all pods go to node node-1, where this step uses it"));
 }
 
-TEST_CASE_METHOD(Step, "a claim of many nodes binds no pod, and one that may not be read is told") {
+TEST_CASE_METHOD(Step, "a claim that many nodes can mount binds no pod, and one that may not be read is reported") {
   mount = folder.path();
   const bool readable = GENERATE(true, false);
   if (readable) disk = {{"metadata", {{"name", "disk"}}}, {"spec", {{"accessModes", {"ReadWriteMany"}}}}};
@@ -128,7 +128,7 @@ TEST_CASE_METHOD(Step, "a call of Train model job has the store's variables in i
   CHECK(variable("AWS_SECRET_ACCESS_KEY") == Json{{"name", "mlpipeline-minio-artifact"}, {"key", "secretkey"}});
 }
 
-TEST_CASE_METHOD(Step, "its data lie on a claim of pvc_size that the job owns") {
+TEST_CASE_METHOD(Step, "its data is on a claim of pvc_size that the job owns") {
   as_train_model_job();
   request.pvc_size = "20Gi";
   run();
@@ -181,7 +181,7 @@ TEST_CASE_METHOD(Step, "the log names the keys of a Secret that has no more, and
   }
 }
 
-TEST_CASE_METHOD(Step, "a Secret that names neither a cluster nor a store says so") {
+TEST_CASE_METHOD(Step, "a Secret that names neither a cluster nor a store is reported") {
   configured({{"minio-bucket", "b"}});
   run();
   REQUIRE(verdict);
@@ -202,7 +202,7 @@ TEST_CASE_METHOD(Step, "for another cluster by bucket, folder and keys of this o
   CHECK(created->at("metadata").at("namespace") == "default");
 }
 
-TEST_CASE_METHOD(Step, "a half-filled Secret of anybody else is an error, as before") {
+TEST_CASE_METHOD(Step, "an incomplete Secret of other callers is an error, as before") {
   configured({{"minio-url", "https://store.example"}});
   run();
   REQUIRE(verdict);

@@ -1,4 +1,4 @@
-// What the tests of whole sessions share.
+// Helpers for tests of complete sessions.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace trainstep::test {
 
-// What the step says, line by line.
+// Collects the log lines of the step.
 struct Told : run::Listener {
   std::string text;
   void say(Time /*now*/, const std::string& line) override { text += line + '\n'; }
@@ -29,14 +29,14 @@ struct Told : run::Listener {
   }
 };
 
-// The answer to a GET of a Secret.
+// The response to a GET of a Secret.
 inline Reply secret(const std::string& name, const std::map<std::string, std::string>& values) {
   Json data = Json::object();
   for (const auto& [key, value] : values) data[key] = encode_base64(value);
   return Reply::text(to_text(Json{{"metadata", {{"name", name}}}, {"data", data}}));
 }
 
-// A step outside any cluster, whose data go through a bucket: the Secret "training" names it.
+// A step outside any cluster whose data goes through the bucket in the Secret "training".
 inline cluster::SessionOptions bucket_options() {
   cluster::SessionOptions options;
   options.name_space = "team";
@@ -45,7 +45,7 @@ inline cluster::SessionOptions bucket_options() {
   options.facts->image = "trainstep:1";
   return options;
 }
-// Of a Workflow, in a pod of its own.
+// A step of a Workflow, in its own pod.
 inline cluster::Facts facts_in_pod() {
   cluster::Facts facts;
   facts.name_space = "team";
@@ -69,7 +69,7 @@ inline Reply bucket_secret() {
 }
 inline const std::vector<plan::JobTypeTraits> all_kinds = job_types::traits();
 
-// How the API server knows the step.
+// The step's credentials for the API server.
 inline std::shared_ptr<kube::Credentials> credentials() {
   auto result = std::make_shared<kube::Credentials>();
   result->server = {"https", "api", 6443, "", {}};
@@ -77,7 +77,7 @@ inline std::shared_ptr<kube::Credentials> credentials() {
   return result;
 }
 
-// What it answers: that it knows jobs, to a POST of one, to a GET of a collection.
+// Responses of the API server: discovery of jobs, a created object, a list.
 inline Reply serves_jobs() {
   return Reply::text(
       R"({"kind": "APIResourceList", "groupVersion": "batch/v1", "resources": [{"name": "jobs", "kind": "Job", "namespaced": true}]})");

@@ -25,7 +25,7 @@ minio:
   default: {endpoint: "store:9000", region: minio, disableSSL: true, forcePathStyle: true, credentials: {fromEnv: true}}
 )";
 
-// A job with an output in a bucket, before an API server that lets nobody create one; `there`: one of an earlier attempt.
+// A job with an output in a bucket, with an API server that rejects every create; `there`: one of an earlier attempt.
 struct Refused : staging::test::StoreOfPod {
   std::unique_ptr<Session> session;
   std::optional<result::Verdict> verdict;
@@ -97,7 +97,7 @@ implementation:
 
 }  // namespace
 
-TEST_CASE_METHOD(Refused, "at the end of a step the data of its job goes, and an end without trouble says nothing of it") {
+TEST_CASE_METHOD(Refused, "at the end of a step the data of its job is removed, silently if that succeeds") {
   live();
   CHECK(conclude().empty());
   CHECK_FALSE(objects.contains(data()));
@@ -111,7 +111,7 @@ TEST_CASE_METHOD(Refused, "the data of a job that an earlier attempt has left ru
   CHECK(objects.contains(data()));
 }
 
-TEST_CASE_METHOD(Refused, "data of a job that could not be removed is told with the store's reason") {
+TEST_CASE_METHOD(Refused, "data of a job that could not be removed is reported with the store's reason") {
   live();
   refuse("DELETE", 403, "AccessDenied");
   CHECK_THAT(conclude(), Contains("cannot remove the job's data: ") && Contains("AccessDenied"));

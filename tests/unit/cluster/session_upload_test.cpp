@@ -75,7 +75,7 @@ struct Step : FakeStore {
 
 }  // namespace
 
-TEST_CASE_METHOD(Step, "inputs that were brought before a cancel go again") {
+TEST_CASE_METHOD(Step, "inputs uploaded before a cancel are removed again") {
   begin();
   REQUIRE(objects.size() == 1);
   session->request_stop(SIGTERM);
@@ -86,7 +86,7 @@ TEST_CASE_METHOD(Step, "inputs that were brought before a cancel go again") {
   CHECK(objects.empty());
 }
 
-TEST_CASE_METHOD(Step, "inputs that were brought before a cancel go even where checkpoints stay") {
+TEST_CASE_METHOD(Step, "inputs uploaded before a cancel are removed even if checkpoints are kept") {
   job_options = {{"checkpoint_dir", "/saved"}};
   begin();
   REQUIRE(objects.size() == 1);
@@ -100,7 +100,7 @@ TEST_CASE_METHOD(Step, "inputs that were brought before a cancel go even where c
   CHECK(objects.begin()->first.find("/checkpoints/") != std::string::npos);
 }
 
-TEST_CASE_METHOD(Step, "inputs that were brought before a failure go again, unless another attempt follows") {
+TEST_CASE_METHOD(Step, "inputs uploaded before a failure are removed again, unless another attempt follows") {
   const bool retried = GENERATE(false, true);
   options.facts->retry = retried ? Retry::follows : Retry::none;
   refuse_second();
@@ -141,7 +141,7 @@ TEST_CASE_METHOD(Step, "what a store commits seconds after the cancel goes, too"
   CHECK(uploads.empty());
 }
 
-TEST_CASE_METHOD(Step, "an attempt that was lost leaves what lies at its places to the next one") {
+TEST_CASE_METHOD(Step, "a lost attempt leaves the data at its locations to the next one") {
   options.facts = test::facts_in_pod();
   begin();
   REQUIRE(objects.size() == 1);
@@ -149,7 +149,7 @@ TEST_CASE_METHOD(Step, "an attempt that was lost leaves what lies at its places 
   SECTION("its pod is gone") { own_pod = kube::test::absent("step-1"); }
   SECTION("its pod is another by now") { own_pod = test::own_pod("p-2"); }
   SECTION("its pod has ended by the word of who has lost it") { own_pod = test::own_pod("p-1", "Failed"); }
-  SECTION("nobody can say") {
+  SECTION("unknown") {
     own_pod = Reply::silent();
     known = false;
   }
@@ -161,7 +161,7 @@ TEST_CASE_METHOD(Step, "an attempt that was lost leaves what lies at its places 
   CHECK(objects.empty() != stays);
 }
 
-TEST_CASE_METHOD(Step, "an attempt whose pod goes while it removes what it has brought takes nothing from the next one") {
+TEST_CASE_METHOD(Step, "an attempt whose pod disappears while it removes its inputs removes nothing of the next one") {
   options.facts = test::facts_in_pod();
   begin();
   REQUIRE(objects.size() == 1);
@@ -177,7 +177,7 @@ TEST_CASE_METHOD(Step, "an attempt whose pod goes while it removes what it has b
   CHECK(objects.contains(brought));
 }
 
-TEST_CASE_METHOD(Step, "an attempt that is lost while it brings its inputs brings no more") {
+TEST_CASE_METHOD(Step, "an attempt lost while it uploads its inputs stops uploading") {
   options.facts = test::facts_in_pod();
   const bool gone = GENERATE(true, false);
   const Json metadata = {{"name", "step-1"}, {"uid", "p-1"}, {"resourceVersion", "5"}};

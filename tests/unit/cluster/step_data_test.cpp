@@ -130,7 +130,7 @@ result::PodReport much() {
 
 }  // namespace
 
-TEST_CASE_METHOD(Step, "local inputs go below the job's prefix, by the keys of the namespace's Secret, and it is said") {
+TEST_CASE_METHOD(Step, "local inputs are uploaded below the job's prefix with the credentials of the namespace's Secret, and this is logged") {
   write(input("data") + "/a/b.csv", "1,2");
   write(input("one"), "3");
   REQUIRE(end(&StepData::upload));
@@ -142,7 +142,7 @@ TEST_CASE_METHOD(Step, "local inputs go below the job's prefix, by the keys of t
   CHECK_THAT(said[0], Contains("2 inputs copied to s3://bkt/jobs/job: 2 files"));
 }
 
-TEST_CASE_METHOD(Step, "an input that does not exist is told by name and path before anybody is asked anything") {
+TEST_CASE_METHOD(Step, "a missing input is reported by name and path before any request") {
   const auto path = input("data");
   const auto uploaded = end(&StepData::upload);
   REQUIRE_FALSE(uploaded);
@@ -152,7 +152,7 @@ TEST_CASE_METHOD(Step, "an input that does not exist is told by name and path be
   CHECK(transport.asked().empty());
 }
 
-TEST_CASE_METHOD(Step, "a store that refuses is no reason to wait: nobody trains yet") {
+TEST_CASE_METHOD(Step, "a store that rejects requests is not waited for before the training") {
   write(input("data"), "1");
   refuse("PUT", 403, "AccessDenied");
   const auto uploaded = end(&StepData::upload);
@@ -162,7 +162,7 @@ TEST_CASE_METHOD(Step, "a store that refuses is no reason to wait: nobody trains
   CHECK(objects.empty());
 }
 
-TEST_CASE_METHOD(Step, "keys that cannot be had are told with the Secret and the key, and no value is") {
+TEST_CASE_METHOD(Step, "unavailable credentials are reported with the Secret and its key, without values") {
   write(input("data"), "1");
   struct Row {
     std::string name;
@@ -211,7 +211,7 @@ TEST_CASE_METHOD(Step, "keys that are known already, or that the environment hol
     REQUIRE(end(&StepData::upload));
     CHECK(signed_by("known-key"));
   }
-  SECTION("of the environment") {
+  SECTION("from the environment") {
     plan.data.secrets.front().secret.clear();
     environment = {{"AWS_ACCESS_KEY_ID", "own-key"}, {"AWS_SECRET_ACCESS_KEY", "s"}};
     REQUIRE(end(&StepData::upload));
@@ -274,7 +274,7 @@ TEST_CASE_METHOD(Service, "a service of keys that answers nothing useful for a m
   CHECK(std::ranges::count_if(said, [](const auto& line) { return line.ends_with("; trying again"); }) == 1);
 }
 
-TEST_CASE_METHOD(Service, "whoever is gone while keys are fetched is told nothing") {
+TEST_CASE_METHOD(Service, "a destroyed object gets no callback while credentials are fetched") {
   answer = [] { return Reply::silent(); };
   bool told = false;
   step().read_credentials([&](const Result<void>&) { told = true; });
@@ -284,7 +284,7 @@ TEST_CASE_METHOD(Service, "whoever is gone while keys are fetched is told nothin
   CHECK_FALSE(told);
 }
 
-TEST_CASE_METHOD(Step, "keys that may not read where the outputs will be are refused before there is a job; what does not say so is a doubt") {
+TEST_CASE_METHOD(Step, "credentials that may not read the outputs' location are rejected before the job is created; an unclear response is a warning") {
   output("model");
   bool refused = true;
   std::string doubt;
@@ -292,7 +292,7 @@ TEST_CASE_METHOD(Step, "keys that may not read where the outputs will be are ref
   SECTION("they are unknown") { refuse("GET /bkt", 403, "InvalidAccessKeyId"); }
   SECTION("there is no such bucket") { refuse("GET /bkt", 404, "NoSuchBucket"); }
   SECTION("they may read") { refused = false; }
-  SECTION("they may not list, either: then nobody says what does not exist") {
+  SECTION("they may not list either: then no output is known to be missing") {
     refuse("GET /bkt", 403, "AccessDenied");
     refused = false;
     doubt = "AccessDenied";
@@ -362,7 +362,7 @@ struct Rotated : Step {
 
 }  // namespace
 
-TEST_CASE_METHOD(Rotated, "keys that the store does not take any more are read anew from their Secret, and it is said") {
+TEST_CASE_METHOD(Rotated, "credentials that the store no longer accepts are read again from their Secret, and this is logged") {
   secrets["team-keys"] = {{"ak", encode_base64("new-key")}, {"sk", encode_base64("new-secret")}};
   REQUIRE(download());
   CHECK(read(in_pod("model/c")) == "c");
@@ -370,7 +370,7 @@ TEST_CASE_METHOD(Rotated, "keys that the store does not take any more are read a
   CHECK(std::ranges::count(said, new_keys_said) == 1);
 }
 
-TEST_CASE_METHOD(Rotated, "while their Secret has no other keys the store's refusal is told") {
+TEST_CASE_METHOD(Rotated, "while the Secret has no other credentials, the store's rejection is reported") {
   const auto what = GENERATE(as<std::string>(), "the same", "none", "no Secret", "may not be read");
   CAPTURE(what);
   if (what == "none") secrets["team-keys"] = Json::object();
@@ -402,14 +402,14 @@ TEST_CASE_METHOD(Rotated, "a Secret that follows its store seconds later, or may
   CHECK(std::ranges::count(said, new_keys_said) == 1);
 }
 
-TEST_CASE_METHOD(Rotated, "that new keys are refused as well is told") {
+TEST_CASE_METHOD(Rotated, "rejected new credentials are reported as well") {
   secrets["team-keys"] = {{"ak", encode_base64("other-key")}, {"sk", encode_base64("new-secret")}};
   const auto fetched = download();
   REQUIRE_FALSE(fetched);
   CHECK_THAT(fetched.error().message, Contains("InvalidAccessKeyId") && Contains("Secret team-keys was read again"));
 }
 
-TEST_CASE_METHOD(Step, "only a listing that shows nothing says that what was delivered is gone") {
+TEST_CASE_METHOD(Step, "only an empty listing shows that delivered data is gone") {
   using enum staging::Fetching::Lost;
   const std::string list = "jobs/job/outputs/model.objects.json";
   delivered("model", "weights", "w");
@@ -488,7 +488,7 @@ TEST_CASE_METHOD(Step, "whatever answers for the store for 25 seconds, record an
   }
 }
 
-TEST_CASE_METHOD(Step, "a page in the place of a list or a record is told with its address") {
+TEST_CASE_METHOD(Step, "a page in place of a list or a record is reported with its address") {
   output("model");
   fault = [](const auto&) { return Reply::text("<html>log in</html>"); };
   CHECK_THAT(download().error().message, Contains("s3://bkt/jobs/job/outputs/model.objects.json: cannot read") && Contains("<html>log in"));
@@ -523,7 +523,7 @@ TEST_CASE_METHOD(Step, "a token file that is missing while outputs are fetched i
   }
 }
 
-TEST_CASE_METHOD(Step, "outputs that are not there are told with their address") {
+TEST_CASE_METHOD(Step, "missing outputs are reported with their address") {
   output("model");
   if (GENERATE(false, true)) {
     delivered("model", "weights", "w");
@@ -547,7 +547,7 @@ TEST_CASE_METHOD(Step, "what the program did not write is not fetched") {
   for (const auto* name : {"none", "metadata alone", "elsewhere"}) CHECK_FALSE(std::filesystem::exists(in_pod(name)));
 }
 
-TEST_CASE_METHOD(Step, "what is fetched is seen when it is whole") {
+TEST_CASE_METHOD(Step, "downloaded data appears only when it is complete") {
   delivered("model", "new", "n");
   output("model");
   write(in_pod("model/old"), "o");
@@ -559,7 +559,7 @@ TEST_CASE_METHOD(Step, "what is fetched is seen when it is whole") {
   CHECK_FALSE(std::filesystem::exists(in_pod("model/old")));
 }
 
-TEST_CASE_METHOD(Step, "where the program wrote nothing, nobody is asked anything") {
+TEST_CASE_METHOD(Step, "if the program wrote nothing, no request is sent") {
   output("none").present = false;
   REQUIRE(download());
   CHECK(api.asked().empty());
@@ -579,7 +579,7 @@ TEST_CASE_METHOD(Step, "the whole report is the record, in the bucket or on the 
   CHECK(transport.asked().empty() == !plan.data.record_in_step.empty());
 }
 
-TEST_CASE_METHOD(Step, "a record that is not there, that nobody can read, or that there never was, is an error with its reason") {
+TEST_CASE_METHOD(Step, "a missing or unreadable record is an error with its reason") {
   struct Row {
     std::string record;
     bool has_place;
@@ -596,7 +596,7 @@ TEST_CASE_METHOD(Step, "a record that is not there, that nobody can read, or tha
   CHECK_THAT(found.error().message, Contains(row.said));
 }
 
-TEST_CASE_METHOD(Step, "at the end the job's prefix goes, whole, and what lies beside it stays") {
+TEST_CASE_METHOD(Step, "at the end the job's whole prefix is removed, and nothing next to it") {
   for (int i = 0; i < 7; ++i) objects["jobs/job/inputs/" + std::to_string(i)] = "x";
   objects["jobs/job/finished.json"] = "{}";
   objects["jobs/job-2/finished.json"] = objects["jobs/jobs"] = "another's";
@@ -604,7 +604,7 @@ TEST_CASE_METHOD(Step, "at the end the job's prefix goes, whole, and what lies b
   CHECK(objects == std::map<std::string, std::string>{{"jobs/job-2/finished.json", "another's"}, {"jobs/jobs", "another's"}});
 }
 
-TEST_CASE_METHOD(Step, "who may not read the keys leaves the record, and that is no error; any other trouble is one") {
+TEST_CASE_METHOD(Step, "without permission to read the credentials the record is kept without an error; any other problem is an error") {
   objects["jobs/job/finished.json"] = "{}";
   SECTION("no right") {
     no_secret = kube::test::refusal(403, "Forbidden", "no");
@@ -635,7 +635,7 @@ TEST_CASE_METHOD(Step, "who may not read the keys leaves the record, and that is
   CHECK(objects.contains("jobs/job/finished.json"));
 }
 
-TEST_CASE_METHOD(Step, "a record on a claim is removed, and without a bucket nobody is asked") {
+TEST_CASE_METHOD(Step, "a record on a claim is removed without a request if there is no bucket") {
   plan.data.prefix = {};
   plan.data.record_in_step = in_pod("claim/.trainstep-job.json");
   write(plan.data.record_in_step, "{}");
@@ -645,7 +645,7 @@ TEST_CASE_METHOD(Step, "a record on a claim is removed, and without a bucket nob
   CHECK(transport.asked().empty());
 }
 
-TEST_CASE_METHOD(Step, "whoever is gone is told nothing, at whatever moment that was") {
+TEST_CASE_METHOD(Step, "a destroyed object gets no callback at any point") {
   write(input("data"), std::string(100'000, 'x'));
   objects["jobs/job/finished.json"] = result::to_text(much());
   bool told = false;
@@ -699,7 +699,7 @@ TEST_CASE_METHOD(Delivered, "what the program delivered where the step writes as
   CHECK(said.empty());
 }
 
-TEST_CASE_METHOD(Delivered, "what cannot be read of it is said, and the rest is read") {
+TEST_CASE_METHOD(Delivered, "unreadable parts are reported, and the rest is read") {
   delivered("gone", "metrics");
   delivered("there", "mlpipeline_metrics");
   objects["kfp/there"] = "{}";
@@ -708,7 +708,7 @@ TEST_CASE_METHOD(Delivered, "what cannot be read of it is said, and the rest is 
   CHECK_THAT(said[0], Contains("metrics: the program's output is not merged") && Contains("s3://bkt/kfp/gone"));
 }
 
-TEST_CASE_METHOD(Delivered, "of several outputs the others are what is left when one has gone") {
+TEST_CASE_METHOD(Delivered, "if one of several outputs is gone, the others are reported as left") {
   using enum staging::Fetching::Lost;
   delivered("model", "model_dir");
   const bool several = GENERATE(true, false);
@@ -720,7 +720,7 @@ TEST_CASE_METHOD(Delivered, "of several outputs the others are what is left when
   CHECK(step().lost() == (several ? some : all));
 }
 
-TEST_CASE_METHOD(Delivered, "where the store does not say what has gone, nothing has") {
+TEST_CASE_METHOD(Delivered, "if the store does not report what is gone, nothing counts as gone") {
   delivered("model", "model_dir");
   SECTION("its listing is refused") { refuse("GET", 403, "AccessDenied"); }
   SECTION("the bucket is another one's") { refuse("GET", 404, "NoSuchBucket"); }

@@ -123,7 +123,7 @@ const auto quota = [] { return refusal(403, "Forbidden", "jobs.batch \"x\" is fo
 
 }  // namespace
 
-TEST_CASE_METHOD(Server, "whoever takes a job up says so on it, if it may; not on one that is over") {
+TEST_CASE_METHOD(Server, "adopting a job annotates it if permitted, unless the job has ended") {
   job = of_an_earlier_attempt();
   SECTION("it may") {}
   SECTION("it may not") { refused_patch = refusal(403, "Forbidden", "no"); }
@@ -166,7 +166,7 @@ TEST_CASE_METHOD(Server, "an attempt whose pod is not whole any more was lost, o
   job = of_an_earlier_attempt();
   job["metadata"]["annotations"]["trainstep.dev/attempt-began"] = "2026-03-01T10:05:00Z";
   bool lost = true;
-  SECTION("ended by whoever has lost it") { own_pod["status"]["phase"] = "Failed"; }
+  SECTION("ended by the component that lost it") { own_pod["status"]["phase"] = "Failed"; }
   SECTION("disrupted") { own_pod["status"]["conditions"] = Json::array({{{"type", "DisruptionTarget"}, {"status", "True"}}}); }
   SECTION("being deleted") { own_pod["metadata"]["deletionTimestamp"] = "2026-03-01T10:04:00Z"; }
   SECTION("another of its name") { own_pod["metadata"]["uid"] = "p-2"; }
@@ -198,14 +198,14 @@ TEST_CASE_METHOD(Server, "a job that is made says when the attempt that makes it
   CHECK(began_by((**result).object) == expected);
 }
 
-TEST_CASE_METHOD(Server, "a job that another attempt takes up before this one's word has come is that attempt's") {
+TEST_CASE_METHOD(Server, "a job adopted by another attempt before this one's annotation is stored belongs to that attempt") {
   begins_at("2026-03-01T10:00:00Z");
   own_pod = nullptr;
   job = of_an_earlier_attempt();
   job["metadata"]["resourceVersion"] = "5";
   refused_patch = refusal(409, "Conflict", "the object has been modified");
   SECTION("it trains") {}
-  SECTION("nobody answers") { refused_patch = Reply::silent(); }
+  SECTION("no response") { refused_patch = Reply::silent(); }
   SECTION("it is left with a deadline") { job["metadata"]["annotations"]["trainstep.dev/kept-until"] = "2026-03-01T11:00:00Z"; }
   meanwhile = [this] {
     job["metadata"]["resourceVersion"] = "6";
@@ -219,7 +219,7 @@ TEST_CASE_METHOD(Server, "a job that another attempt takes up before this one's 
   for (const auto& patch : patches) CHECK(patch.at("metadata").value("resourceVersion", "none") == "5");
 }
 
-TEST_CASE_METHOD(Server, "a job that changes whenever it is to be taken up is followed all the same") {
+TEST_CASE_METHOD(Server, "a job that changes at every attempt to adopt it is followed anyway") {
   job = of_an_earlier_attempt();
   job["metadata"]["resourceVersion"] = "5";
   refused_patch = refusal(409, "Conflict", "the object has been modified");
@@ -260,7 +260,7 @@ TEST_CASE_METHOD(Server, "an attempt that was cut off before its create makes no
   CHECK(job.is_null() == gone);
 }
 
-TEST_CASE_METHOD(Server, "the job of an attempt before is taken up, and says since when") {
+TEST_CASE_METHOD(Server, "the job of an earlier attempt is adopted, and its start is logged") {
   begins_at("2026-03-01T10:00:00Z");
   job = of_an_earlier_attempt();
   const auto* before = GENERATE("2026-03-01T09:59:59Z", "2026-03-01T10:00:00Z", "a while ago", "");
@@ -274,7 +274,7 @@ TEST_CASE_METHOD(Server, "the job of an attempt before is taken up, and says sin
   CHECK(began_by(patches[0]) == facts.began);
 }
 
-TEST_CASE_METHOD(Server, "a job whose claim does not exist is not made, one that exists is taken up") {
+TEST_CASE_METHOD(Server, "a job whose claim does not exist is not created, but an existing one is adopted") {
   plan.nodes.absent = "datta";
   SECTION("none exists") {
     const bool no_dry_run = GENERATE(true, false);
@@ -302,7 +302,7 @@ TEST_CASE_METHOD(Server, "a job whose claim does not exist is not made, one that
   }
 }
 
-TEST_CASE_METHOD(Server, "a webhook that knows no dry run does not keep the job from being made") {
+TEST_CASE_METHOD(Server, "a webhook without dry-run support does not prevent the job") {
   dry_run = refusal(400, "BadRequest", R"(admission webhook "x.example.com" does not support dry run)");
   submit();
   REQUIRE(result);
@@ -311,7 +311,7 @@ TEST_CASE_METHOD(Server, "a webhook that knows no dry run does not keep the job 
   CHECK(asked == Words{"GET", "POST dry", "POST"});
 }
 
-TEST_CASE_METHOD(Server, "a webhook that takes away what a job is known by is found by the dry run, before there is a job") {
+TEST_CASE_METHOD(Server, "a webhook that removes the job's identifying labels is detected by the dry run, before the job exists") {
   depth = GENERATE(Submission::Depth::create, Submission::Depth::dry_run);
   std::string lost;
   SECTION("all annotations") {
@@ -354,7 +354,7 @@ TEST_CASE_METHOD(Server,
   CHECK_THAT(result->error().message, Contains("the job's name is changed") && Contains("webhook"));
 }
 
-TEST_CASE_METHOD(Server, "one answer of a gateway, or of an API server that has just begun, is no refusal") {
+TEST_CASE_METHOD(Server, "one response of a gateway, or of an API server that has just started, is not a rejection") {
   const auto odd = GENERATE(Reply::text("<html>not found</html>", 404), Reply::text("no", 400), Reply::text("no", 405), Reply::text("gone", 410),
                             Reply::text("misdirected", 421), Reply::text("", 302), Reply::text("<html>forbidden</html>", 403),
                             refusal(403, "Forbidden", R"(jobs.batch is forbidden: User "x" cannot create resource "jobs")"),
@@ -371,7 +371,7 @@ TEST_CASE_METHOD(Server, "one answer of a gateway, or of an API server that has 
   CHECK_FALSE((**result).adopted);
 }
 
-TEST_CASE_METHOD(Server, "a create of which only a gateway has spoken may have made the job, then or later") {
+TEST_CASE_METHOD(Server, "a create to which only a gateway responded may have created the job, then or later") {
   takes_effect = GENERATE(true, false);
   creates.assign(100, Reply::text("<html>not found</html>", 404));
   if (!takes_effect)
@@ -385,7 +385,7 @@ TEST_CASE_METHOD(Server, "a create of which only a gateway has spoken may have m
   CHECK(std::ranges::count(asked, "POST") <= 7);
 }
 
-TEST_CASE_METHOD(Server, "what a gateway refuses again and again is a refusal, for all that is known, as is no right to create") {
+TEST_CASE_METHOD(Server, "a rejection that a gateway repeats is final, as is a missing permission to create") {
   takes_effect = false;
   const bool gateway = GENERATE(true, false);
   const auto no_right = refusal(403, "Forbidden", R"(jobs.batch is forbidden: User "x" cannot create resource "jobs")");
@@ -396,7 +396,7 @@ TEST_CASE_METHOD(Server, "what a gateway refuses again and again is a refusal, f
   CHECK_THAT(result->error().message, Contains(gateway ? "HTTP 404" : "cannot create"));
 }
 
-TEST_CASE_METHOD(Server, "what is refused again and again, and is no fault of the inputs, is not told as one") {
+TEST_CASE_METHOD(Server, "a repeated rejection that is not caused by the inputs is not reported as an input error") {
   takes_effect = false;
   const auto reply = GENERATE(refusal(404, "NotFound", "the server could not find the requested resource"),
                               refusal(409, "Conflict", "Operation cannot be fulfilled: the object has been modified"));
@@ -407,7 +407,7 @@ TEST_CASE_METHOD(Server, "what is refused again and again, and is no fault of th
   CHECK(result->error().kind == ErrorKind::unavailable);
 }
 
-TEST_CASE_METHOD(Server, "a namespace that is not there is a fault of the inputs, and told at once") {
+TEST_CASE_METHOD(Server, "a missing namespace is an input error, and reported at once") {
   takes_effect = false;
   creates.assign(100, refusal(404, "NotFound", "namespaces \"ns\" not found", {{"name", "ns"}, {"kind", "namespaces"}}));
   submit(10s);
@@ -417,7 +417,7 @@ TEST_CASE_METHOD(Server, "a namespace that is not there is a fault of the inputs
   CHECK(std::ranges::count(asked, "POST") == 1);
 }
 
-TEST_CASE_METHOD(Server, "a login page in answer to each create is given up as other refusals of a gateway are, and told once") {
+TEST_CASE_METHOD(Server, "a login page in response to each create is given up like other rejections of a gateway, and reported once") {
   takes_effect = false;
   creates.assign(1'000, Reply::text("<html>log in</html>"));
   Words trouble;
@@ -457,7 +457,7 @@ TEST_CASE_METHOD(Server, "once the step is to end no create is sent, however it 
   CHECK(job.is_null());
 }
 
-TEST_CASE_METHOD(Server, "where the dry run says nothing, a job that has lost what it is known by is deleted at once") {
+TEST_CASE_METHOD(Server, "without a dry run, a job that has lost its identifying labels is deleted at once") {
   dry_run = refusal(400, "BadRequest", R"(admission webhook "x.example.com" does not support dry run)");
   webhook = [](Json& made) { made["metadata"].erase("annotations"); };
   const bool may = GENERATE(true, false);
@@ -472,7 +472,7 @@ TEST_CASE_METHOD(Server, "where the dry run says nothing, a job that has lost wh
   CHECK(std::ranges::count(asked, "POST") == 1);
 }
 
-TEST_CASE_METHOD(Server, "of a job with another specification it is said which release has made it, if that is another one") {
+TEST_CASE_METHOD(Server, "for a job with another specification, the release that created it is reported if it differs") {
   job = of_an_earlier_attempt();
   auto& annotations = job["metadata"]["annotations"];
   annotations["trainstep.dev/spec-hash"] = "another";
@@ -485,14 +485,14 @@ TEST_CASE_METHOD(Server, "of a job with another specification it is said which r
   CHECK((result->error().message.find("created by trainstep 0.0.1; this is ") != std::string::npos) == (std::string(version) == "0.0.1"));
 }
 
-TEST_CASE_METHOD(Server, "a job tells which release has made it") {
+TEST_CASE_METHOD(Server, "a job records the release that created it") {
   submit();
   REQUIRE(result);
   REQUIRE(*result);
   CHECK((**result).object["metadata"]["annotations"]["trainstep.dev/version"] == TRAINSTEP_VERSION);
 }
 
-TEST_CASE_METHOD(Server, "of a job whose annotations were taken away it is said that its inputs cannot be known") {
+TEST_CASE_METHOD(Server, "for a job without annotations, the log says that its inputs are unknown") {
   job = of_an_earlier_attempt();
   job["metadata"].erase("annotations");
   submit();
@@ -502,7 +502,7 @@ TEST_CASE_METHOD(Server, "of a job whose annotations were taken away it is said 
   CHECK_THAT(result->error().message, Contains("its annotation trainstep.dev/spec-hash is missing") && !Contains("inputs changed"));
 }
 
-TEST_CASE_METHOD(Server, "who only wants to know waits half a minute for what is no API server") {
+TEST_CASE_METHOD(Server, "a check waits half a minute for a server that is not an API server") {
   discoveries.assign(1'000, Reply::text("<html>log in</html>"));
   depth = Submission::Depth::dry_run;
   submit(1min);
@@ -529,7 +529,7 @@ TEST_CASE_METHOD(Server, "an odd answer to discovery is asked again, also that t
   CHECK(asked == Words{"GET", "POST dry", "POST"});
 }
 
-TEST_CASE_METHOD(Server, "a create whose answer was lost has made the job, whatever would be said to a second one") {
+TEST_CASE_METHOD(Server, "a create whose response was lost has created the job, whatever a second one returns") {
   SECTION("lost") { creates = {Reply::lost(), quota()}; }
   SECTION("a proxy's 504") { creates = {Reply::text("<html>504</html>", 504), quota()}; }
   SECTION("etcd's time-out") { creates = {refusal(500, "InternalError", "etcdserver: request timed out"), quota()}; }
@@ -565,7 +565,7 @@ TEST_CASE_METHOD(Server, "a create that is answered without an object is settled
   CHECK_FALSE((**result).adopted);
 }
 
-TEST_CASE_METHOD(Server, "a job that ended by its own deadline while it waited for this attempt is taken up, and tells so") {
+TEST_CASE_METHOD(Server, "a job that ended by its own deadline while it waited for this attempt is adopted, and this is reported") {
   plan.options.run_policy.active_deadline = Duration(20'000);
   job = of_an_earlier_attempt();
   job["metadata"]["annotations"]["trainstep.dev/kept-until"] = "2026-11-21T09:00:00Z";
@@ -617,7 +617,7 @@ TEST_CASE_METHOD(Server, "a refusal of the first create, or of the dry run, is b
   CHECK(result->error().kind == ErrorKind::input);
 }
 
-TEST_CASE_METHOD(Server, "a quota's count that two have written at once is no refusal of the job") {
+TEST_CASE_METHOD(Server, "a conflict on a quota's usage is not a rejection of the job") {
   takes_effect = false;
   const auto conflict = refusal(409, "Conflict",
                                 "Operation cannot be fulfilled on resourcequotas \"q\": the object has been modified; please apply your changes to "
@@ -650,7 +650,7 @@ TEST_CASE_METHOD(Server, "creates that are answered 5xx are tried for five minut
   CHECK(asked.back() == "GET");
 }
 
-TEST_CASE_METHOD(Server, "a job that was left for a while is taken up for good") {
+TEST_CASE_METHOD(Server, "a job kept with a deadline is adopted permanently") {
   job = of_an_earlier_attempt();
   job["metadata"]["annotations"]["trainstep.dev/kept-until"] = "2026-11-21T09:00:00Z";
   job["spec"]["activeDeadlineSeconds"] = 3600;
@@ -680,7 +680,7 @@ TEST_CASE_METHOD(Server, "a job that was left for a while is taken up for good")
   CHECK((**result).adopted);
 }
 
-TEST_CASE_METHOD(Server, "a job from which the deadline of its keeping cannot be taken is followed all the same, and why is told") {
+TEST_CASE_METHOD(Server, "a job whose keep deadline cannot be removed is followed anyway, and the reason is reported") {
   job = of_an_earlier_attempt();
   job["metadata"]["annotations"]["trainstep.dev/kept-until"] = "2026-11-21T09:00:00Z";
   SECTION("the server fails") { refused_patch = refusal(500, "InternalError", "no"); }
@@ -695,7 +695,7 @@ TEST_CASE_METHOD(Server, "a job from which the deadline of its keeping cannot be
   CHECK_FALSE((**result).kept->message.empty());
 }
 
-TEST_CASE_METHOD(Server, "a job that waited in vain for this attempt is deleted and made anew") {
+TEST_CASE_METHOD(Server, "a job whose keep deadline has passed is deleted and recreated") {
   job = of_an_earlier_attempt();
   job["metadata"]["annotations"]["trainstep.dev/kept-until"] = "2026-11-21T09:00:00Z";
   job["status"]["conditions"] = Json::array({{{"type", "Failed"}, {"status", "True"}, {"reason", "DeadlineExceeded"}}});
@@ -707,7 +707,7 @@ TEST_CASE_METHOD(Server, "a job that waited in vain for this attempt is deleted 
   CHECK_THAT(told.back(), Contains("its deadline has passed"));
 }
 
-TEST_CASE_METHOD(Server, "who is refused the DELETE of a job that is to be made anew says so, once") {
+TEST_CASE_METHOD(Server, "a rejected DELETE of a job to be recreated is reported once") {
   plan.options.reattach = "never";
   job = of_an_earlier_attempt();
   const bool conflict = GENERATE(true, false);
@@ -721,7 +721,7 @@ TEST_CASE_METHOD(Server, "who is refused the DELETE of a job that is to be made 
   CHECK(std::ranges::count_if(told, [](const std::string& line) { return line.ends_with("; trying again"); }) == 1);
 }
 
-TEST_CASE_METHOD(Server, "a name that is taken, by one answer, and by another is not, is asked for again after a moment") {
+TEST_CASE_METHOD(Server, "a name that one server reports as taken and another as free is checked again after a moment") {
   job = of_an_earlier_attempt();
   dry_run = refusal(409, "AlreadyExists", "jobs.batch already exists");
   SECTION("until it is seen") {
@@ -741,7 +741,7 @@ TEST_CASE_METHOD(Server, "a name that is taken, by one answer, and by another is
   }
 }
 
-TEST_CASE_METHOD(Server, "of a job that somebody deletes, and a finalizer holds, the pods are ended while its end is awaited") {
+TEST_CASE_METHOD(Server, "the pods of a job deleted by another client and held by a finalizer are stopped while its end is awaited") {
   job = of_an_earlier_attempt();
   job["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z";
   SECTION("it is gone then") {}
@@ -757,7 +757,7 @@ TEST_CASE_METHOD(Server, "of a job that somebody deletes, and a finalizer holds,
   CHECK(std::ranges::count(asked, "POST") == 1);
 }
 
-TEST_CASE_METHOD(Server, "with reattach: never a job of an earlier attempt is made anew") {
+TEST_CASE_METHOD(Server, "with reattach: never a job of an earlier attempt is recreated") {
   plan.options.reattach = "never";
   job = of_an_earlier_attempt();
   submit();
@@ -783,11 +783,11 @@ struct Anew : Server {
 
 }  // namespace
 
-TEST_CASE_METHOD(Anew, "before a job is deleted to be made anew, its claim is handed to whoever will own the new one, or to nobody") {
+TEST_CASE_METHOD(Anew, "before a job is deleted to be recreated, its claim is transferred to the owners of the new one, or to none") {
   const bool of_workflow = GENERATE(true, false);
   if (of_workflow) facts.workflow = Workflow{"argoproj.io/v1alpha1", "wf", "w"};
   SECTION("we delete it") {}
-  SECTION("somebody else does") { job["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z"; }
+  SECTION("another client does") { job["metadata"]["deletionTimestamp"] = "2026-11-21T08:00:00Z"; }
   submit();
   REQUIRE((result && *result));
   CHECK(Words(asked.begin(), asked.begin() + 4) == Words{"GET", "GET claim", "PATCH claim", "DELETE"});
@@ -807,7 +807,7 @@ TEST_CASE_METHOD(Anew, "a claim that outlives the job already is left as it is")
   CHECK(patches.empty());
 }
 
-TEST_CASE_METHOD(Anew, "who may not keep a claim says that it goes, and goes on; who is not answered deletes nothing") {
+TEST_CASE_METHOD(Anew, "missing permission to keep a claim is reported and the job is recreated; without a response nothing is deleted") {
   SECTION("refused") {
     refused_patch = refusal(403, "Forbidden", "cannot patch resource");
     submit();

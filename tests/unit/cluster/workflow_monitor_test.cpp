@@ -26,7 +26,7 @@ struct Life {
   bool may_get = true;             // the Workflow by its name
   int stale_lists = 0;             // so many lists of Workflows are empty, though it is there
   bool asking = false;
-  bool pod_gone = false;  // whoever asks for it by its name does not find it
+  bool pod_gone = false;  // a GET by name does not find it
   std::string told;       // what a watch of Workflows brings at its beginning
   std::vector<std::string> cancels;
   std::unique_ptr<WorkflowMonitor> life;
@@ -105,11 +105,11 @@ TEST_CASE_METHOD(Life, "an old word of a watch that has hung does not end a Work
   CHECK(cancels.empty());
 }
 
-TEST_CASE_METHOD(Life, "a pod that is lost is labelled completed, too: that is no cancel while its Workflow lives on") {
+TEST_CASE_METHOD(Life, "a lost pod is labelled completed, too: that is not a cancel while its Workflow continues") {
   pod["metadata"]["labels"][completed] = "true";
   SECTION("deleted") { pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"; }
   SECTION("evicted by the kubelet") { pod["status"] = {{"phase", "Failed"}, {"reason", "Evicted"}}; }
-  SECTION("of a node that was lost") {
+  SECTION("of a lost node") {
     pod["status"] = {{"phase", "Failed"},
                      {"conditions", Json::array({{{"type", "DisruptionTarget"}, {"status", "True"}, {"reason", "DeletionByPodGC"}}})}};
   }
@@ -130,7 +130,7 @@ TEST_CASE_METHOD(Life, "a completed pod that is deleted because its Workflow is 
   CHECK(cancels == Words{"the workflow is being stopped"});
 }
 
-TEST_CASE_METHOD(Life, "a list without the Workflow is no proof that it is gone: it is asked for by its name") {
+TEST_CASE_METHOD(Life, "a list without the Workflow does not prove that it is gone: a GET by name follows") {
   stale_lists = 1;
   SECTION("at the beginning") {}
   SECTION("by a step that may only list") {
@@ -142,7 +142,7 @@ TEST_CASE_METHOD(Life, "a list without the Workflow is no proof that it is gone:
   CHECK(cancels.empty());
 }
 
-TEST_CASE_METHOD(Life, "a step that may only list believes several lists in a row that the Workflow is gone") {
+TEST_CASE_METHOD(Life, "with list permission only, several lists in a row show that the Workflow is gone") {
   may_get = false;
   workflow = nullptr;
   begin();
@@ -170,7 +170,7 @@ TEST_CASE_METHOD(Life, "a stale list at a SIGTERM does not turn an eviction into
   CHECK(cancels.empty());
 }
 
-TEST_CASE_METHOD(Life, "another pod of our name says nothing about us") {
+TEST_CASE_METHOD(Life, "another pod with our name is ignored") {
   pod["metadata"]["uid"] = "other";
   pod["metadata"]["labels"][completed] = "true";
   begin();
@@ -206,7 +206,7 @@ TEST_CASE_METHOD(Life, "a pod that may be read, but not watched, is seen to be d
 TEST_CASE_METHOD(Life, "a pod that has gone, or is another of the same name, was deleted") {
   begin();
   SECTION("gone") { answer = refusal(404, "NotFound", "gone", {{"name", "step-1"}, {"kind", "pods"}}); }
-  SECTION("made anew") {
+  SECTION("recreated") {
     pod["metadata"]["uid"] = "other";
     answer = Reply::text(to_text(pod));
   }
@@ -246,7 +246,7 @@ TEST_CASE_METHOD(Life, "a Workflow that has ended meanwhile has had its pods del
 }
 
 // Argo's own rule (operator.go, processNodeRetries): after a shutdown or the deadline no node is tried again, whatever its labels say yet.
-TEST_CASE_METHOD(Life, "a Workflow that is being stopped or is past its deadline brings no other attempt, so that is a cancel") {
+TEST_CASE_METHOD(Life, "a Workflow that is being stopped or is past its deadline starts no other attempt, so that is a cancel") {
   std::string what = "the workflow is being stopped";
   const auto began = to_rfc3339(h.loop.now() - 1h);
   SECTION("terminated") { workflow["spec"]["shutdown"] = "Terminate"; }
@@ -279,15 +279,15 @@ TEST_CASE_METHOD(Life, "a Workflow that is being stopped or is past its deadline
   CHECK(cancels == Words{what});
 }
 
-TEST_CASE_METHOD(Life, "a Workflow whose deadline is to come, or has not begun, lives on") {
+TEST_CASE_METHOD(Life, "a Workflow before its deadline, or not started, continues") {
   workflow["spec"]["activeDeadlineSeconds"] = 3700;
   SECTION("it runs") { workflow["status"]["startedAt"] = to_rfc3339(h.loop.now() - 1h); }
   SECTION("it has not begun") { workflow["spec"]["activeDeadlineSeconds"] = 0; }
-  SECTION("it was written by nobody that we know") {
+  SECTION("it was written by an unknown writer") {
     workflow["spec"] = {{"shutdown", ""}, {"activeDeadlineSeconds", "soon"}};
     workflow["status"] = "odd";
   }
-  SECTION("it was taken back") { workflow["spec"] = {{"shutdown", nullptr}, {"activeDeadlineSeconds", nullptr}}; }
+  SECTION("it was reverted") { workflow["spec"] = {{"shutdown", nullptr}, {"activeDeadlineSeconds", nullptr}}; }
   begin();
   pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
   answer = Reply::text(to_text(pod));
@@ -297,7 +297,7 @@ TEST_CASE_METHOD(Life, "a Workflow whose deadline is to come, or has not begun, 
 
 TEST_CASE_METHOD(Life, "in doubt a SIGTERM is a cancel: after a third of the grace, 10 s at most, and at once if it cannot be known") {
   Duration expected{10'000};
-  SECTION("nobody answers") {}
+  SECTION("no response") {}
   SECTION("the pod may not be read") { answer = refusal(403, "Forbidden", "no"); }
   SECTION("the Workflow may not be seen") {
     pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
@@ -324,7 +324,7 @@ TEST_CASE_METHOD(Life, "in doubt a SIGTERM is a cancel: after a third of the gra
   CHECK(ask() == std::pair{false, expected});
 }
 
-TEST_CASE_METHOD(Life, "whoever is in a hurry is answered at once") {
+TEST_CASE_METHOD(Life, "on hurry() a pending question is answered at once") {
   begin();
   CHECK_FALSE(life->hurry());
   bool answered = false;
@@ -334,7 +334,7 @@ TEST_CASE_METHOD(Life, "whoever is in a hurry is answered at once") {
   CHECK(answered);
 }
 
-TEST_CASE_METHOD(Life, "the label of a pod that is labelled meanwhile tells the cancel") {
+TEST_CASE_METHOD(Life, "a label set in the meantime reveals the cancel") {
   begin();
   pod["metadata"]["labels"][completed] = "true";
   answer = Reply::text(to_text(pod));
@@ -342,7 +342,7 @@ TEST_CASE_METHOD(Life, "the label of a pod that is labelled meanwhile tells the 
   CHECK(cancels.size() == 1);
 }
 
-TEST_CASE_METHOD(Life, "without a Workflow there is no eviction to tell from a cancel") {
+TEST_CASE_METHOD(Life, "without a Workflow an eviction cannot be distinguished from a cancel") {
   facts.workflow.reset();
   begin();
   answer = Reply::text(to_text(pod));

@@ -33,7 +33,7 @@ TEST_CASE("where only whole seconds are written, one of the same time may be you
   CHECK_FALSE(changed(folder.path(), {102, 500}, {100, 0}));
 }
 
-TEST_CASE("the clock of a file system that others have may be ten seconds behind") {
+TEST_CASE("the clock of a shared file system may lag by ten seconds") {
   const std::filesystem::path others = "/proc/self";  // none of those that are known to count by our clock
   CHECK(changed(others, {100, 5}, {90, 1}));
   CHECK_FALSE(changed(others, {100, 5}, {89, 1}));

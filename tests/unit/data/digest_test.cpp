@@ -11,7 +11,7 @@ TEST_CASE("SHA-256 gives the published digests") {
   CHECK(sha256_hex(std::string(1'000'000, 'a')) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-TEST_CASE("base64 goes both ways (RFC 4648's examples)") {
+TEST_CASE("base64 survives a round trip (RFC 4648's examples)") {
   const std::pair<const char*, const char*> cases[] = {{"", ""},
                                                        {"f", "Zg=="},
                                                        {"fo", "Zm8="},
@@ -35,7 +35,7 @@ TEST_CASE("base64 is read with line breaks and without padding") {
   CHECK(decode_base64("Zg=\n=") == std::string("f"));
 }
 
-TEST_CASE("what is no base64 is an error with its position") {
+TEST_CASE("invalid base64 is an error with its position") {
   const std::pair<const char*, const char*> cases[] = {
       {"Zm9-", "not valid base64: '-' at position 4"},     {"Z", "not valid base64: truncated at position 1"},
       {"Zg==Zg==", "not valid base64: 'Z' at position 5"}, {"=", "not valid base64: '=' at position 1"},

@@ -37,7 +37,7 @@ TEST_CASE("JSON is read with its keys in their order and its numbers in their ki
   CHECK((*json)["z"][2].is_number_float());
 }
 
-TEST_CASE("any kind of value may stand alone, with a byte order mark before it") {
+TEST_CASE("a document may be any kind of value, after an optional byte order mark") {
   for (const auto* text : {"1", "\"x\"", "true", "null", "[]", "{}", "-0.5"}) {
     CAPTURE(text);
     const auto json = parse_json("\xEF\xBB\xBF" + std::string(text), "it");
@@ -46,7 +46,7 @@ TEST_CASE("any kind of value may stand alone, with a byte order mark before it")
   }
 }
 
-TEST_CASE("an error in JSON says where, what and what to do") {
+TEST_CASE("a JSON error has location, problem and remedy") {
   struct Case {
     const char* text;
     const char* message;
@@ -127,7 +127,7 @@ TEST_CASE("a number that would become another one is refused by its place") {
   CHECK(problem("[1e-400]") == "it: line 1, column 2: number too small");
 }
 
-TEST_CASE("what knows doubles alone writes a large one without exponent") {
+TEST_CASE("a large double is written without an exponent for readers that only know doubles") {
   const auto json = read_doubles("[100000000000000000000, 1e-400]", "it");
   REQUIRE(json);
   CHECK((*json)[0].get<double>() == 1e20);
@@ -135,7 +135,7 @@ TEST_CASE("what knows doubles alone writes a large one without exponent") {
   CHECK(read_answer("[18446744073709551617]", "it"));
 }
 
-TEST_CASE("a text behind a key that says secret is not quoted") {
+TEST_CASE("a string after a key that names a secret is not quoted") {
   CHECK(problem(R"({"db": {"password": hunter2}})") == "it: line 1, column 21: strings must be in double quotes");
   CHECK(problem(R"({"db": {"user": hunter2}})") == "it: line 1, column 17: the string 'hunter2' must be in double quotes");
 }
@@ -166,7 +166,7 @@ TEST_CASE("objects of many members are read in linear time, duplicates found amo
   CHECK(test::cpu_time() - start < std::chrono::seconds(20));
 }
 
-TEST_CASE("a text with bytes that are no UTF-8 can always be written") {
+TEST_CASE("a string that is not UTF-8 can always be written") {
   CHECK(to_text(Json{{"a", "x\xFF"}}) == "{\"a\":\"x\uFFFD\"}");
   CHECK(to_pretty_text(Json{{"a", Json::array({1})}}) == "{\n  \"a\": [\n    1\n  ]\n}");
 }

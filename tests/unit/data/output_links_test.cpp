@@ -70,7 +70,7 @@ TEST_CASE("a copy in a link's place is whole: files by links too, folders by lin
   CHECK_FALSE(fs::exists(fs::symlink_status(model / "pipe")));
 }
 
-TEST_CASE("a link that leads to what holds it, or to what has no end, is no output") {
+TEST_CASE("a link to its own parent, or to something endless, is not accepted as an output") {
   const TempDir folder;
   const auto link = folder.path() / "model";
   fs::create_symlink(GENERATE("/", ".", "/proc"), link);
@@ -81,7 +81,7 @@ TEST_CASE("a link that leads to what holds it, or to what has no end, is no outp
   CHECK(fs::is_symlink(link));
 }
 
-TEST_CASE("a copy ends where nobody wants it any more, and the link is there as it was") {
+TEST_CASE("a cancelled copy leaves the link as it was") {
   const TempDir folder;
   const auto root = fs::canonical(folder.path());
   const auto model = root / "model";

@@ -28,7 +28,7 @@ void write(const fs::path& path, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("what lies deeper than any path is long is seen as well") {
+TEST_CASE("files deeper than PATH_MAX are detected as well") {
   const TempDir folder;
   const auto model = folder.path() / "model";
   write(model / "before", "x");
@@ -51,7 +51,7 @@ TEST_CASE("what lies deeper than any path is long is seen as well") {
   CHECK(remove_tree(model));
 }
 
-TEST_CASE("what was written is told from what was there") {
+TEST_CASE("written files are distinguished from older ones") {
   const TempDir folder;
   const auto model = folder.path() / "model";
   const PathSnapshot nothing(model);
@@ -80,7 +80,7 @@ TEST_CASE("a file that is written again with as many bytes, at once, is written"
   }
 }
 
-TEST_CASE("what cannot be looked into is told from what is not there, unless it was so before") {
+TEST_CASE("an unreadable folder is distinguished from a missing one, unless it was unreadable before") {
   const TempDir folder;
   fs::permissions(folder.path(), fs::perms(0755));
   const auto model = folder.path() / "model", older = folder.path() / "older";
@@ -116,7 +116,7 @@ TEST_CASE("old entries are old at any number") {
   CHECK(before.written());
 }
 
-TEST_CASE("folders, empty files, pipes and links to what is older are no content") {
+TEST_CASE("folders, empty files, pipes and links to older files are not content") {
   const TempDir folder;
   const auto model = folder.path() / "model";
   const PathSnapshot before(model);
@@ -133,7 +133,7 @@ TEST_CASE("folders, empty files, pipes and links to what is older are no content
   CHECK(before.written());
 }
 
-TEST_CASE("links to files of this run are content, wherever those lie") {
+TEST_CASE("links to files of this run are content, wherever those are") {
   const TempDir folder;
   const auto model = folder.path() / "model", elsewhere = folder.path() / "elsewhere";
   fs::create_directories(model);
@@ -147,14 +147,14 @@ TEST_CASE("links to files of this run are content, wherever those lie") {
     fs::create_symlink(elsewhere / "best.pt", model / "model.pt");
     CHECK(before.written());
   }
-  SECTION("a folder becomes a copy if it vanishes, and else is whoever's") {
+  SECTION("a folder is copied if it vanishes, otherwise the link is kept") {
     write(elsewhere / "best.pt", "x");
     fs::create_symlink(elsewhere, model / "weights");
     CHECK(before.written() == vanishes);
   }
 }
 
-TEST_CASE("links to a file that was changed a moment before the look are no content") {
+TEST_CASE("links to a file changed just before the snapshot are not content") {
   const TempDir folder;
   const auto model = folder.path() / "model";
   fs::create_directory(model);
@@ -181,7 +181,7 @@ TEST_CASE("links to a file that was changed a moment before the look are no cont
   }
 }
 
-TEST_CASE("a link from before is content once its file is written anew") {
+TEST_CASE("an older link is content once its target is rewritten") {
   const TempDir folder;
   const auto model = folder.path() / "model";
   fs::create_directories(model);
@@ -243,7 +243,7 @@ TEST_CASE("which files were written is known of each") {
   CHECK(wrote(before, path, "/logs/new"));
 }
 
-TEST_CASE("behind a link only what is not older was written") {
+TEST_CASE("through a link only files not older than the snapshot count as written") {
   const TempDir folder;
   const auto path = folder.path() / "output", elsewhere = folder.path() / "elsewhere";
   write(elsewhere / "old", "1");

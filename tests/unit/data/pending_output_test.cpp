@@ -67,7 +67,7 @@ TEST_CASE("nothing is seen of an output before it is whole") {
   CHECK_FALSE(fs::exists(output.path()));
 }
 
-TEST_CASE("nothing else stays beside an output that is there, nor beside one that was never written") {
+TEST_CASE("nothing else remains next to a committed output, nor next to one that was never written") {
   const TempDir folder;
   run(folder.path() / "model", "a", "1");
   static_cast<void>(opened(folder.path() / "other"));
@@ -75,7 +75,7 @@ TEST_CASE("nothing else stays beside an output that is there, nor beside one tha
   CHECK((left == "model " || left == ".model.trainstep model "));  // where folders have no attributes
 }
 
-TEST_CASE("what is written beside an output is none, and stays if there is something in it") {
+TEST_CASE("files written next to an output are not part of it, and are kept") {
   const TempDir folder;
   const auto model = folder.path() / "model";
   fs::path beside;
@@ -103,7 +103,7 @@ TEST_CASE("what is written beside an output is none, and stays if there is somet
   CHECK_FALSE(fs::exists(beside));
 }
 
-TEST_CASE("folders that were made for an output go when it does not come") {
+TEST_CASE("folders created for an output are removed if it is not written") {
   const TempDir folder;
   fs::create_directories(folder.path() / "there");
   static_cast<void>(opened(folder.path() / "there/new/deep/model"));
@@ -121,7 +121,7 @@ TEST_CASE("what an earlier run has put there is replaced as a whole") {
   CHECK_FALSE(fs::exists(folder.path() / "model.~1~"));
 }
 
-TEST_CASE("what somebody else has put there is moved aside, and never removed") {
+TEST_CASE("contents of other origin are moved aside, and never removed") {
   const TempDir folder;
   const auto model = folder.path() / "model";
   SECTION("a folder that no run has made") { write(model / "notes", "mine"); }
@@ -150,7 +150,7 @@ TEST_CASE("an empty folder in the way is replaced") {
   CHECK(listing(folder.path()) == "model ");
 }
 
-TEST_CASE("a file for which a folder comes is moved aside") {
+TEST_CASE("a file to be replaced by a folder is moved aside") {
   const TempDir folder;
   const auto model = folder.path() / "model";
   write(model, "a file");
@@ -203,10 +203,10 @@ TEST_CASE("a link into the older output, which goes, becomes a copy of what it l
   CHECK(contents(model / "itself") == "older");
 }
 
-TEST_CASE("an output that is a link is what the link leads to, if that was written beside it; else it leads there still") {
+TEST_CASE("an output that is a link next to its target is that target; otherwise the link is kept") {
   const TempDir folder;
   auto output = opened(folder.path() / "model");
-  SECTION("beside it") {
+  SECTION("next to it") {
     write(output.path().parent_path() / "step-1/weights", "1");
     fs::create_directory_symlink("step-1", output.path());
     REQUIRE(output.commit().has_value());
@@ -220,7 +220,7 @@ TEST_CASE("an output that is a link is what the link leads to, if that was writt
   CHECK(contents(folder.path() / "model/weights") == "1");
 }
 
-TEST_CASE("a run that fails leaves what was there, and what it wrote beside it until the next one begins") {
+TEST_CASE("a failed run leaves the previous contents, and its own next to them until the next run") {
   const TempDir folder;
   const auto model = folder.path() / "model";
   run(model, "old", "1");
@@ -239,7 +239,7 @@ TEST_CASE("a run that fails leaves what was there, and what it wrote beside it u
   }
 }
 
-TEST_CASE("an output goes to no folder but the one that it was opened in, whoever renames that") {
+TEST_CASE("an output is written only to the folder in which it was opened, even if that is renamed") {
   const TempDir folder;
   const auto before = folder.path() / "project", after = folder.path() / "renamed";
   run(before / "model", "old", "1");
@@ -269,15 +269,15 @@ TEST_CASE("an output goes to no folder but the one that it was opened in, whoeve
   CHECK(listing(after) == (gone_along ? ".model.trainstep model " : "model "));
 }
 
-TEST_CASE("an output whose folder is removed while it is written goes nowhere, as nobody knows what was in it") {
+TEST_CASE("an output whose folder is removed during the write is not committed") {
   const TempDir folder;
   {
     auto output = opened(folder.path() / "project/model");
     write(output.path() / "first", "1");
     const bool whole_project = GENERATE(true, false);
     fs::remove_all(folder.path() / (whole_project ? "project" : "project/.model.trainstep"));
-    SECTION("the program makes it anew") { write(output.path() / "second", "2"); }
-    SECTION("nobody does") {}
+    SECTION("the program recreates it") { write(output.path() / "second", "2"); }
+    SECTION("it stays removed") {}
     CHECK(output.left().empty());
     const auto placed = output.commit();
     REQUIRE_FALSE(placed);
@@ -287,7 +287,7 @@ TEST_CASE("an output whose folder is removed while it is written goes nowhere, a
   CHECK_FALSE(fs::exists(folder.path() / "project/model"));
 }
 
-TEST_CASE("what bears the name of an output's folder, and was made by no run, is left alone") {
+TEST_CASE("a folder with the temporary name that no run created is left unchanged") {
   const TempDir folder;
   const auto model = folder.path() / "model", beside = folder.path() / ".model.trainstep";
   write(folder.path() / "somebodys/new/x/precious", "1");
@@ -328,7 +328,7 @@ TEST_CASE("an output in whose place a program has put a link to a folder goes no
   CHECK_FALSE(fs::exists(model));
 }
 
-TEST_CASE("a folder that another run has made anew stays that run's") {
+TEST_CASE("a folder recreated by another run belongs to that run") {
   const TempDir folder;
   const auto model = folder.path() / "model";
   auto first = std::optional(opened(model, "first"));
@@ -340,7 +340,7 @@ TEST_CASE("a folder that another run has made anew stays that run's") {
   CHECK(listing(model) == "new ");
 }
 
-TEST_CASE("of two that want one target the second is refused") {
+TEST_CASE("of two runs with one target the second is rejected") {
   const TempDir folder;
   const auto model = folder.path() / "model";
   {
@@ -353,7 +353,7 @@ TEST_CASE("of two that want one target the second is refused") {
   static_cast<void>(opened(model));
 }
 
-TEST_CASE("whoever is killed between two names leaves the old one to be found") {
+TEST_CASE("after a kill between two renames the old contents are restored") {
   const TempDir folder;
   const auto model = folder.path() / "model";
   write(folder.path() / ".model.trainstep/old/weights", "1");
@@ -389,7 +389,7 @@ TEST_CASE("what an earlier run has left in folders without rights is not found b
   CHECK(said == "nothing");
 }
 
-TEST_CASE("a place that cannot be emptied is refused, and what is mounted there stays") {
+TEST_CASE("a temporary folder that cannot be emptied is rejected, and mounts in it are kept") {
   const TempDir folder;
   write(folder.path() / "data/precious", "1");
   const auto said = with_own_mounts([&]() -> std::string {
@@ -428,7 +428,7 @@ TEST_CASE("a model without the write bit comes to its place, and is replaced by 
   CHECK(remove_tree(model).has_value());
 }
 
-TEST_CASE("what is mounted in a model that is replaced stays, and is told") {
+TEST_CASE("mount points in a replaced model are kept, and reported") {
   const TempDir folder;
   write(folder.path() / "data/precious", "1");
   const auto said = with_own_mounts([&]() -> std::string {
@@ -448,7 +448,7 @@ TEST_CASE("what is mounted in a model that is replaced stays, and is told") {
   CHECK(contents(folder.path() / "data/precious") == "1");
 }
 
-TEST_CASE("on a mounted folder the entries of the run before give way to the next one's, whatever has come beside them") {
+TEST_CASE("in a mounted folder the entries of the previous run are replaced, and others are kept") {
   const TempDir folder;
   const auto model = folder.path() / "volume/model";
   const bool beside = GENERATE(false, true);
@@ -472,7 +472,7 @@ TEST_CASE("on a mounted folder the entries of the run before give way to the nex
   CHECK(said == (beside ? "| 1of3 2of3 3of3 | 1of2 2of2 | .trainstep 3of3 README new " : "| | | new "));
 }
 
-TEST_CASE("whoever stops a run until the output is moved gets no new one, and the older one stays") {
+TEST_CASE("a run stopped before the move has no new output, and the older one is kept") {
   const TempDir folder;
   const auto target = folder.path() / "model";
   write(target / "weights", "older");

@@ -29,7 +29,7 @@ TEST_CASE("numbers that only Python's JSON knows are read and written as such") 
   CHECK(parse_python_json("-Infinity", "x").value() == Json(-infinity));
 }
 
-TEST_CASE("what only begins like such a number is none") {
+TEST_CASE("text that only starts like such a number is not one") {
   for (const auto* text : {"NaNs", "[Infinity1]", "--Infinity", "+Infinity", "Inf", "nan", "{NaN: 1}", "[NaN NaN]"}) {
     INFO(text);
     CHECK_FALSE(parse_python_json(text, "x"));

@@ -36,7 +36,7 @@ TEST_CASE("an error about a text does not hold its secrets, however wrong the te
     CHECK(message(text) == "at hunter22, here");
 }
 
-TEST_CASE("secrets that stand within texts and lists are hidden, what stands around them is not") {
+TEST_CASE("secrets within strings and lists are redacted, the text around them is not") {
   CHECK(redacted_json(Json("host=db password=hunter2"), {}) == Json("host=db password=[redacted]"));
   CHECK(redacted_json(Json{"--token", "x", "--epochs", "5", "--token", "--loud"}, {}) ==
         Json{"--token", "[redacted]", "--epochs", "5", "--token", "--loud"});
@@ -47,7 +47,7 @@ TEST_CASE("secrets that stand within texts and lists are hidden, what stands aro
   CHECK(shown_value("key", "-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----") == "a string (not shown)");
 }
 
-TEST_CASE("a word behind a secret flag is a secret though it begins with a dash, as is a list of such") {
+TEST_CASE("the argument after a secret flag is redacted even if it starts with a dash, as is a list of such") {
   const Json words = {"--token", "-xY2abc", "--password", Json::array({"hunter22"}), "--token", "--verbose", "-v"};
   std::vector<std::string> secrets;
   collect_secrets("", words, secrets);
@@ -55,7 +55,7 @@ TEST_CASE("a word behind a secret flag is a secret though it begins with a dash,
   CHECK(redacted_json(words, {}) == Json{"--token", "[redacted]", "--password", "[redacted]", "--token", "--verbose", "-v"});
 }
 
-TEST_CASE("a word behind a secret flag is looked for, as is what a manifest's containers hold; names of Secrets are not") {
+TEST_CASE("arguments after a secret flag, and in a manifest's containers, are collected; names of Secrets are not") {
   std::vector<std::string> secrets;
   collect_secrets("", Json{"train", "--api-key", "key-12345678", "--token", "--loud", "yes", "--password=pass-12345678"}, secrets);
   CHECK(secrets == std::vector<std::string>{"key-12345678", "pass-12345678", "pass-12345678"});

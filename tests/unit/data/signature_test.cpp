@@ -44,7 +44,7 @@ std::string model_at(const fs::path& target) { return contents(fs::is_directory(
 
 }  // namespace
 
-TEST_CASE("an output is known by who has put it there, as long as exactly that lies there") {
+TEST_CASE("an output belongs to its signer as long as it is unchanged") {
   const bool file = GENERATE(true, false);
   const TempDir folder;
   const auto model = folder.path() / "model";
@@ -55,10 +55,10 @@ TEST_CASE("an output is known by who has put it there, as long as exactly that l
   CHECK(signed_by(model, "") == Signed::no);
   const auto weights = file ? model : model / "weights";
   SECTION("others write into it") { write(weights, "cut"); }
-  SECTION("others put a file beside it") { file ? write(model, "longer than it was") : write(model / "more", "1"); }
+  SECTION("another client puts a file next to it") { file ? write(model, "longer than it was") : write(model / "more", "1"); }
   SECTION("another run puts its own there") { run(model, "c", file); }
   SECTION("it is emptied") { file ? fs::resize_file(model, 0) : static_cast<void>(fs::remove(weights)); }
-  SECTION("somebody puts the same there") {
+  SECTION("another client puts the same there") {
     const auto copy = folder.path() / "copy";
     fs::copy(model, copy, fs::copy_options::recursive);
     fs::remove_all(model);
@@ -68,7 +68,7 @@ TEST_CASE("an output is known by who has put it there, as long as exactly that l
   CHECK(signed_by(model, "a") != Signed::yes);
 }
 
-TEST_CASE("what a run has put somewhere is taken back, and what gave way for it lies there again") {
+TEST_CASE("the output of a run is reverted, and the contents that it displaced are restored") {
   const auto [before, file] = GENERATE(table<std::string, bool>(
       {{"nothing", true}, {"nothing", false}, {"an earlier run's", true}, {"an earlier run's", false}, {"somebody's", true}, {"somebody's", false}}));
   CAPTURE(before, file);
@@ -105,14 +105,14 @@ TEST_CASE("a run takes nothing back that is not its own") {
     CHECK_FALSE(opened(model, "a").taken_back());
     CHECK(model_at(model) == "of b");
   }
-  SECTION("but somebody has changed it") {
+  SECTION("but another client has changed it") {
     write(model / "weights", "somebody's own");
     CHECK_FALSE(opened(model, "a").taken_back());
     CHECK(model_at(model) == "somebody's own");
   }
 }
 
-TEST_CASE("what somebody has edited in place is still the run's, but is not taken back") {
+TEST_CASE("an output edited in place still belongs to its run, but is not reverted") {
   const bool file = GENERATE(true, false);
   const std::string edit = GENERATE("its content", "a link in it");
   if (file && edit == "a link in it") return;
@@ -143,7 +143,7 @@ TEST_CASE("what somebody has edited in place is still the run's, but is not take
   CHECK(gave_way(OutputPlace::of(model)) == folder.path() / ".model.trainstep/old");
 }
 
-TEST_CASE("whoever only takes an output back says where it is, and keeps nobody away afterwards") {
+TEST_CASE("reverting without a new run returns the location and releases the lock") {
   const bool file = GENERATE(true, false);
   const bool earlier = GENERATE(true, false);
   const TempDir folder;
@@ -158,7 +158,7 @@ TEST_CASE("whoever only takes an output back says where it is, and keeps nobody 
   CHECK(take_back(model, "a")->has_value() == false);
 }
 
-TEST_CASE("where a full disk does not let an output be taken back, everything is where it was") {
+TEST_CASE("if a full disk prevents the revert, everything stays in place") {
   const TempDir folder;
   const auto said = with_own_mounts([&]() -> std::string {
     const auto disk = folder.path() / "disk";
@@ -181,7 +181,7 @@ TEST_CASE("where a full disk does not let an output be taken back, everything is
   CHECK(said == "of earlier");
 }
 
-TEST_CASE("what is taken back is committed again, and the older one is in its place until then") {
+TEST_CASE("a reverted output can be committed again, and the older one is in place until then") {
   const TempDir folder;
   const auto model = folder.path() / "model";
   run(model, "earlier");
@@ -193,7 +193,7 @@ TEST_CASE("what is taken back is committed again, and the older one is in its pl
   CHECK(signed_by(model, "a") == Signed::yes);
 }
 
-TEST_CASE("what gave way stays until the run is confirmed, and what was moved aside for it stays in any case") {
+TEST_CASE("displaced contents are kept until the run is confirmed, and those moved aside in any case") {
   const bool known = GENERATE(true, false);
   const TempDir folder;
   const auto model = folder.path() / "model";
@@ -209,7 +209,7 @@ TEST_CASE("what gave way stays until the run is confirmed, and what was moved as
   CHECK(signed_by(model, "a") == Signed::yes);
 }
 
-TEST_CASE("what an undecided run may want back stays, whoever opens the place meanwhile, and whether that one delivers") {
+TEST_CASE("the contents that an unconfirmed run may restore are kept, whichever run opens the target in the meantime") {
   const bool file = GENERATE(true, false);
   const bool delivers = GENERATE(true, false);
   CAPTURE(file, delivers);
@@ -251,7 +251,7 @@ TEST_CASE("nothing is removed that another run is about to need") {
   CHECK(fs::exists(folder.path() / ".model.trainstep/old"));
 }
 
-TEST_CASE("what was put into a mounted folder is known, but not taken back: the next one of its signer replaces it") {
+TEST_CASE("an output in a mounted folder is recognised, but not reverted: its signer's next one replaces it") {
   const TempDir folder;
   const auto model = folder.path() / "volume/model";
   const auto said = with_own_mounts([&]() -> std::string {
@@ -271,7 +271,7 @@ TEST_CASE("what was put into a mounted folder is known, but not taken back: the 
   CHECK(said == "second");
 }
 
-TEST_CASE("what a run that does not sign puts there is nobody's, also where the same lay there before") {
+TEST_CASE("an output of a run without a signer belongs to no run, even if it equals an earlier one") {
   const bool file = GENERATE(true, false);
   const TempDir folder;
   const auto model = folder.path() / "model";

@@ -26,7 +26,7 @@ TEST_CASE("an escape is a character of Unicode: the first and the last of each l
   CHECK(read(R"("\U0010FFFF")") == "\U0010FFFF");
 }
 
-TEST_CASE("half of a surrogate pair and what lies beyond U+10FFFF is no character") {
+TEST_CASE("unpaired surrogates and code points beyond U+10FFFF are invalid") {
   for (const auto* text :
        {R"("\uD800")", R"("\uDBFF")", R"("\uDC00")", R"("\uDFFF")", R"("\ud83d\ude00")", R"("\U0000D800")", R"("\U00110000")", R"("\UFFFFFFFF")"}) {
     CAPTURE(text);
@@ -42,7 +42,7 @@ TEST_CASE("an escape that is cut short, or none of YAML, is an error, as is a qu
   }
 }
 
-TEST_CASE("a quoted scalar is found behind its tag, anchor, blanks and comments; anything else is none") {
+TEST_CASE("a quoted scalar is found after its tag, anchor, blanks and comments; anything else is not one") {
   struct Row {
     std::string text;
     std::size_t at;

@@ -112,7 +112,7 @@ TEST_CASE("quoted scalars are folded and unescaped as YAML says") {
   }
 }
 
-TEST_CASE("an error in YAML says where, what and what to do") {
+TEST_CASE("a YAML error has location, problem and remedy") {
   struct Case {
     const char* text;
     const char* message;
@@ -167,7 +167,7 @@ TEST_CASE("an error in YAML says where, what and what to do") {
   }
 }
 
-TEST_CASE("a text that looks like JSON is explained as JSON") {
+TEST_CASE("text that looks like JSON is diagnosed as JSON") {
   CHECK(read("{\"a\": 1,\n \"b\": [1, 2}") == "it: line 2, column 12: the [ opened at line 2, column 7 cannot be closed by }");
   CHECK(read("{\"a\": None}").find("None is Python") != std::string::npos);
   CHECK(read("{\"a\": 1, \"a\": 2}") == "it: line 1, column 10: duplicate key 'a'; remove one");
@@ -225,7 +225,7 @@ TEST_CASE("an alias bomb is an error, by its number of values or by its size") {
   CHECK(read(text).find("with aliases expanded, the text exceeds 33554432 bytes") != std::string::npos);
 }
 
-TEST_CASE("the depth that aliases add counts") {
+TEST_CASE("the depth added by aliases is limited, too") {
   CHECK(read("a: &a [[1]]\nb: [[*a]]", {.depth = 4}).find("nested deeper than 4 levels") != std::string::npos);
   CHECK(read("a: &a [[1]]\nb: [*a]", {.depth = 4}) == R"({"a":[[1]],"b":[[[1]]]})");
 }

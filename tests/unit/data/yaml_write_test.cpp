@@ -139,7 +139,7 @@ const char* const texts[] = {"8080",
 
 }  // namespace
 
-TEST_CASE("every text comes back as it was, as a value, a key and an item") {
+TEST_CASE("every string survives a round trip, as a value, a key and an item") {
   for (const auto* text : texts) {
     check_round_trip(text);
     check_round_trip(Json{{"key", text}, {"next", 1}});
@@ -148,7 +148,7 @@ TEST_CASE("every text comes back as it was, as a value, a key and an item") {
   }
 }
 
-TEST_CASE("every kind of value comes back as it was") {
+TEST_CASE("every kind of value survives a round trip") {
   const char* const values[] = {"0",
                                 "-1",
                                 "18446744073709551615",
@@ -181,7 +181,7 @@ TEST_CASE("every kind of value comes back as it was") {
   }
 }
 
-TEST_CASE("random values come back as they were") {
+TEST_CASE("random values survive a round trip") {
   std::mt19937 random(7);  // NOLINT: the same values each time
   const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(random()) % n; };
   const std::function<Json(int)> make = [&](int depth) -> Json {
@@ -200,14 +200,14 @@ TEST_CASE("random values come back as they were") {
   for (int i = 0; i < 500; ++i) check_round_trip(make(5));
 }
 
-TEST_CASE("keys of any length come back as they were") {
+TEST_CASE("keys of any length survive a round trip") {
   for (const std::size_t length : {900U, 1001U, 1020U, 3000U, 70'000U}) {
     const std::string name(length, 'k');
     check_round_trip(Json{{name, 1}, {"list", Json::array({Json{{name + "\n", Json{{name, Json::array({1})}}}, {"x", 1}}})}});
   }
 }
 
-TEST_CASE("blanks that nobody would see are written in quotes: a line of them alone, the start of a text") {
+TEST_CASE("invisible whitespace is quoted: blank lines, leading blanks") {
   CHECK(to_yaml("line\n \nx") == "\"line\\n \\nx\"\n");
   CHECK(to_yaml("line\n\t\nx") == "\"line\\n\\t\\nx\"\n");
   CHECK(to_yaml("line\n  ") == "\"line\\n  \"\n");
@@ -215,7 +215,7 @@ TEST_CASE("blanks that nobody would see are written in quotes: a line of them al
   CHECK(to_yaml("line\n\n x") == "|-\n  line\n\n   x\n");
 }
 
-TEST_CASE("bytes that are no UTF-8 are replaced") { CHECK(to_yaml("a\xFF") == "\"a\uFFFD\"\n"); }
+TEST_CASE("bytes that are not UTF-8 are replaced") { CHECK(to_yaml("a\xFF") == "\"a\uFFFD\"\n"); }
 
 TEST_CASE("manifests look as people write them") {
   const auto json = parse_json(R"({"apiVersion": "kubeflow.org/v1", "metadata": {"name": "x-1", "labels": {}, "annotations": {"a/b": "true"}},
@@ -254,7 +254,7 @@ spec:
 )");
 }
 
-TEST_CASE("comments stand behind the values that they are for") {
+TEST_CASE("comments follow the values that they describe") {
   const auto comment = [](const std::string& pointer) -> std::optional<std::string> {
     if (pointer == "/a~1b/count" || pointer == "/list" || pointer == "/list/1" || pointer == "/list/0/text") return "from\n" + pointer;
     return std::nullopt;

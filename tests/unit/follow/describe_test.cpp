@@ -22,7 +22,7 @@ std::string described(decltype(Event::what) what, const std::vector<Action>& act
 
 }  // namespace
 
-TEST_CASE("a decision is told with its reason: the event, and every order") {
+TEST_CASE("a decision is described with its reason: the event, and every action") {
   CHECK(described(StopRequested{SIGTERM},
                   {Say{"SIGTERM received"}, StopMember{0, Duration(30'000)}, StopMember{1, Duration(30'000)}, SetTimer{5, Duration(45'000)}}) ==
         "stop_requested {\"signal\":15}: stop master-0 within 30 s; stop worker-0 within 30 s; timer 5 in 45 s");
@@ -30,7 +30,7 @@ TEST_CASE("a decision is told with its reason: the event, and every order") {
   CHECK(described(PodsListed{}, {Finish{{result::VerdictClass::succeeded, "", std::nullopt, false, 0}}}) == "pods_listed: finish: succeeded");
 }
 
-TEST_CASE("what only shows something is no decision") {
+TEST_CASE("an action that only displays something is not a decision") {
   CHECK(described(MemberOutput{0, "a line\n"}, {ShowOutput{0, "a line\n"}, ShowProgress{1, 2}}).empty());
   CHECK(described(PodsListed{}, {}).empty());
 }

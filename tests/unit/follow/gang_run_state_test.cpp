@@ -92,7 +92,7 @@ TEST_CASE("the job succeeds with its awaited member, after the others have ended
   CHECK(story.verdict()->verdict_class == VerdictClass::succeeded);
 }
 
-TEST_CASE("parameter servers are stopped as soon as the chief has succeeded, and their end by our signal is no failure") {
+TEST_CASE("parameter servers are stopped as soon as the chief has succeeded, and their exit by our signal is not a failure") {
   Story story(gang_of({{"chief-0", true, true, false, true}, {"worker-0", false, false, true, true}, server}));
   story.all_started();
   story.ended(0, 0);
@@ -117,7 +117,7 @@ TEST_CASE("a member that lingers after success is stopped and does not change th
   CHECK(story.verdict()->verdict_class == VerdictClass::succeeded);
 }
 
-TEST_CASE("the first member that fails is named, with its last words, and the others are stopped") {
+TEST_CASE("the first member that fails is named, with the last lines of its log, and the others are stopped") {
   Story story(gang_of({master, worker}));
   story.all_started();
   story.event(MemberOutput{1, "Traceback (most recent call last):\n  File \"t.py\", line 1, in <module>\n    f()\nValueError: no data\n"});
@@ -394,7 +394,7 @@ TEST_CASE("metrics of every attempt are read as the options define them") {
   CHECK(story.follower.metrics().latest().front().value == 0.25);
 }
 
-TEST_CASE("definitions of metrics that have found nothing by the end of a success are told once") {
+TEST_CASE("metric definitions without a match are reported once after a success") {
   auto rules = gang_of({master, worker});
   rules.metrics = {{"loss", "loss is (\\S+)"}, {"val_loss", "val loss is (\\S+)"}, {"acc", "acc is (\\S+)"}, {"epoch", "round (\\S+)"}};
   rules.policy.restart_policy = "OnFailure";
@@ -425,7 +425,7 @@ TEST_CASE("definitions of metrics that have found nothing by the end of a succes
   CHECK(warnings[1].text == "the value matched by job_options.metrics[2] (acc) is not a number");
 }
 
-TEST_CASE("a log that is no UTF-8 is told once, as its metrics are not read") {
+TEST_CASE("a log that is not UTF-8 is reported once, as its metrics are not read") {
   Story story(gang_of({master, worker}));
   story.all_started();
   constexpr std::string_view utf16(
@@ -440,7 +440,7 @@ TEST_CASE("a log that is no UTF-8 is told once, as its metrics are not read") {
   CHECK(story.all<Say>().back().text == "the program's log contains NUL characters, as UTF-16 does: metrics are read from UTF-8 only");
 }
 
-TEST_CASE("who fails after the success is told with the last lines, and the success stands") {
+TEST_CASE("a failure after the success is reported with the last lines, and the run still succeeds") {
   Story story(gang_of({master, worker}));
   story.all_started();
   story.ended(0, 0);
@@ -453,14 +453,14 @@ TEST_CASE("who fails after the success is told with the last lines, and the succ
   CHECK_THAT(said, Catch::Contains("worker-0 exited with code 9 after the training had succeeded") && Catch::Contains("  | its last words"));
 }
 
-TEST_CASE("what a backend tells is a line of the story") {
+TEST_CASE("a message of the backend is logged") {
   Story story(gang_of({master}));
   story.all_started();
   story.event(Told{"main has ended"});
   CHECK(story.all<Say>().back().text == "main has ended");
 }
 
-TEST_CASE("what a backend tells as it collects the outputs is told behind the end") {
+TEST_CASE("messages of the backend during collect() are logged after the verdict") {
   Story story(gang_of({master}));
   story.all_started();
   story.ended(0, 0);
@@ -469,7 +469,7 @@ TEST_CASE("what a backend tells as it collects the outputs is told behind the en
   CHECK(story.all<Say>().back().text == "it lies elsewhere");
 }
 
-TEST_CASE("a long silence is told") {
+TEST_CASE("a long silence is reported") {
   Story story(gang_of({master}));
   story.all_started();
   int heartbeat = -1;

@@ -41,7 +41,7 @@ TEST_CASE("where the operator does not keep backoffLimit we do: restarts in plac
   }
 }
 
-TEST_CASE("the rest of the last words is not waited for without end") {
+TEST_CASE("waiting for the rest of the last lines is limited") {
   Story story(on_failure(single(), 0), counting());
   story.all_run();
   story.pod(0, crash_loop(0, 7));
@@ -49,7 +49,7 @@ TEST_CASE("the rest of the last words is not waited for without end") {
   CHECK(exit_code(story.verdict_after_removal()) == 1);
 }
 
-TEST_CASE("restarts that were before our time count, too") {
+TEST_CASE("restarts before this attempt are counted, too") {
   Story story(on_failure(single(), 3), counting());
   story.found(true);
   story.pod(0, runs(3, terminated(7)));
@@ -96,7 +96,7 @@ TEST_CASE("an init container that fails again and again is counted as well") {
   CHECK_THAT(verdict.message, Contains("backoff_limit is 2") && Contains("main: init container init-pytorch failed (exit code 1)"));
 }
 
-TEST_CASE("what happens to pods from outside does not count against backoff_limit") {
+TEST_CASE("disruptions do not count towards backoff_limit") {
   Story story(on_failure(single(), 0), counting());
   story.found();
   story.pod(0, runs(), "a");
@@ -111,7 +111,7 @@ TEST_CASE("what happens to pods from outside does not count against backoff_limi
   CHECK(story.phase() == Phase::running);
 }
 
-TEST_CASE("backoff_limit is the operator's matter where it keeps it, and exit codes that it takes for permanent are always") {
+TEST_CASE("backoff_limit is left to operators that enforce it, and permanent exit codes always") {
   Story kept(on_failure(single(), 0), counting());
   kept.event(JobFound{false, true});
   kept.pod(0, crash_loop(9, 7));
@@ -126,7 +126,7 @@ TEST_CASE("backoff_limit is the operator's matter where it keeps it, and exit co
   CHECK_FALSE(permanent.removed());
 }
 
-TEST_CASE("a job that its operator gives up while we do is not deleted") {
+TEST_CASE("a job that its operator marks as failed at the same time is not deleted") {
   Story story(on_failure(single(), 0), counting());
   story.all_run();
   story.pod(0, crash_loop(0, 7));
@@ -137,7 +137,7 @@ TEST_CASE("a job that its operator gives up while we do is not deleted") {
   CHECK_FALSE(story.removed());
 }
 
-TEST_CASE("a job that fails when its program runs again is told by the failure that was one too many") {
+TEST_CASE("a job that fails when its program runs again is reported with the failure that exceeded the limit") {
   Story story(on_failure(gang(1), 2), job_rules());
   story.all_run();
   story.output(1, "KeyError: 'x'\n");
@@ -150,7 +150,7 @@ TEST_CASE("a job that fails when its program runs again is told by the failure t
   CHECK(story.verdict()->first_failure->exit_code == 7);
 }
 
-TEST_CASE("of several that failed and run again, the last failure is the one too many") {
+TEST_CASE("if several members failed and run again, the last failure exceeded the limit") {
   Story story(on_failure(gang(2), 2), job_rules());
   story.all_run();
   story.pod(1, runs(1, terminated(5, "", "2026-11-21T08:01:00Z")));

@@ -7,7 +7,7 @@ using namespace trainstep::follow::test;
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 
-TEST_CASE("the pods' ends may come after the job's own word") {
+TEST_CASE("the pods' terminations may arrive after the job's own status") {
   Story story(gang(2));
   story.all_run();
   story.job(Judged::failed, "PyTorchJobFailed", "");
@@ -47,7 +47,7 @@ TEST_CASE("within a second a cause comes before what follows from it") {
     CAPTURE(row.words);
     Story story(gang(2));
     story.all_run();
-    story.pod(0, failed(143, "", at));  // ended by SIGTERM: it follows somebody
+    story.pod(0, failed(143, "", at));  // ended by SIGTERM: a subsequent failure
     story.pod(1, row.words == "code 1" ? failed(143, "", at) : failed(1, "", at));
     story.pod(2, row.cause);
     story.job(Judged::failed);
@@ -59,7 +59,7 @@ TEST_CASE("within a second a cause comes before what follows from it") {
   }
 }
 
-TEST_CASE("pods that the operator deletes after the first failure are not blamed, whenever they are said to have ended") {
+TEST_CASE("pods that the operator deletes after the first failure are not blamed, whatever their finish times") {
   Story story(gang(2));
   story.all_run();
   story.pod(2, failed(1, "", "2026-11-21T08:01:05Z"));
@@ -74,7 +74,7 @@ TEST_CASE("pods that the operator deletes after the first failure are not blamed
   CHECK_FALSE(story.said("its pod was deleted"));
 }
 
-TEST_CASE("a job that fails because a pod was deleted had it taken away: capacity") {
+TEST_CASE("a job that fails because a pod was deleted is a capacity failure") {
   Story story(single());
   story.all_run();
   story.deleting(0, failed(143));
@@ -130,7 +130,7 @@ TEST_CASE("ends that were not seen because a pod was replaced, or of a suspensio
   CHECK(exit_code(*suspended.verdict()) == 3);
 }
 
-TEST_CASE("a lost node is capacity, although nobody wrote an end") {
+TEST_CASE("a lost node is a capacity failure, although no termination was recorded") {
   Story story(gang(1));
   story.all_run();
   story.deleting(1, node_lost());
@@ -141,7 +141,7 @@ TEST_CASE("a lost node is capacity, although nobody wrote an end") {
   check(*story.verdict(), VerdictClass::capacity, 5, "worker-0 failed: its node was lost or tainted (DeletionByTaintManager)");
 }
 
-TEST_CASE("a thousand followers are not told one by one, and their logs are not read") {
+TEST_CASE("a thousand subsequent failures are summarised, and their logs are not read") {
   Story story(gang(1000));
   story.all_run();
   story.pod(500, failed(1, "", "2026-11-21T08:01:00Z"));

@@ -34,7 +34,7 @@ Rules running_for(Duration limit) {
 
 }  // namespace
 
-TEST_CASE("a pod that is replaced does not begin the limit for running anew") {
+TEST_CASE("a replaced pod does not restart the running limit") {
   Story story(running_for(10min));
   story.all_run();
   story.pass(6min);
@@ -78,7 +78,7 @@ TEST_CASE("an attempt that adopts goes on counting from the cluster's own times,
   }
 }
 
-TEST_CASE("a node's clock that is behind makes no pod older than it is") {
+TEST_CASE("a pod is never older than its creation, even if its node's clock lags") {
   Adopted story(running_for(1h), 10min);
   story.job(Judged::running);
   const auto since = story.now - 2h;
@@ -89,7 +89,7 @@ TEST_CASE("a node's clock that is behind makes no pod older than it is") {
   CHECK(exit_code(story.verdict_after_removal()) == 4);
 }
 
-TEST_CASE("what ran before a restart in place, and in an earlier pod, counts, and what lay between does not") {
+TEST_CASE("running time before a restart in place, and in an earlier pod, is counted; the time in between is not") {
   Adopted story(running_for(20min), 60min);
   const auto now = story.now;
   const auto earlier = made_at(story.view(0, failed(1), "a"), now - 59min);
@@ -140,7 +140,7 @@ TEST_CASE("a job that this attempt made has no past") {
   CHECK_FALSE(story.removed());
 }
 
-TEST_CASE("a create that takes its time takes nothing from the limit for a queue") {
+TEST_CASE("a slow create does not use up the queue limit") {
   auto rules = single();
   rules.limits.queued = 10min;
   Story story(rules);
@@ -153,7 +153,7 @@ TEST_CASE("a create that takes its time takes nothing from the limit for a queue
   CHECK(story.removed());
 }
 
-TEST_CASE("what a program says in its grace after a limit is shown, and then the step ends") {
+TEST_CASE("output during the grace period after a limit is shown, and then the step ends") {
   Story story(running_for(10min));
   story.all_run();
   story.pass(10min);
@@ -172,12 +172,12 @@ TEST_CASE("what a program says in its grace after a limit is shown, and then the
   CHECK(exit_code(*story.verdict()) == 4);
 }
 
-TEST_CASE("a grace is awaited no longer than it may take, and not by whoever is to end") {
+TEST_CASE("a grace period is awaited no longer than its duration, and not while stopping") {
   Story story(running_for(10min));
   story.all_run();
   story.pass(10min);
   story.event(JobGone{});
-  SECTION("the pod lies on a node that is cut off") {
+  SECTION("the pod is on a node that is cut off") {
     story.pass(34s);
     CHECK_FALSE(story.verdict());
     story.pass(1s);
@@ -193,7 +193,7 @@ TEST_CASE("a grace is awaited no longer than it may take, and not by whoever is 
   CHECK_FALSE(story.said("may still exist"));
 }
 
-TEST_CASE("whoever cancels waits for no grace") {
+TEST_CASE("a cancel does not wait for a grace period") {
   Story story(single());
   story.all_run();
   story.event(StopRequested{SIGTERM});

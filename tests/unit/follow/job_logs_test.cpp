@@ -25,7 +25,7 @@ TEST_CASE("logs are opened by need: the primary's, all, none, or the named ones"
   }
 }
 
-TEST_CASE("of replicas that are all awaited only the primary's log is read by default") {
+TEST_CASE("if all replicas are awaited, only the primary's log is read by default") {
   Rules rules;
   rules.logs = {"primary"};
   for (int i = 0; i < 3; ++i)
@@ -35,7 +35,7 @@ TEST_CASE("of replicas that are all awaited only the primary's log is read by de
   CHECK(opened(story) == Lines{"digits-worker-0 worker-0/0 train"});
 }
 
-TEST_CASE("the log is that of the program's container, beside whatever else was put into its pod") {
+TEST_CASE("the log is that of the program's container, whatever other containers are in its pod") {
   Story story(single());
   story.found();
   story.pod(0, status("Running", Json::array({container(running(), 0, Json::object(), "istio-proxy"), container(running())})));
@@ -109,7 +109,7 @@ TEST_CASE("restarted by a new pod: the old log ends, a new one is opened") {
   CHECK(story.said("master-0 restarted"));
 }
 
-TEST_CASE("an older pod of the same replica is none of ours any more") {
+TEST_CASE("an older pod of the same replica is ignored") {
   Story story(single());
   story.found();
   story.pod(0, runs(), "b");
@@ -120,7 +120,7 @@ TEST_CASE("an older pod of the same replica is none of ours any more") {
   CHECK(opened(story).size() == 1);
 }
 
-TEST_CASE("lines of an attempt that was replaced are shown, and are its own last words") {
+TEST_CASE("lines of a replaced attempt are shown, and are its own last lines") {
   Story story(on_failure(single(), 0), counting());
   story.found();
   story.pod(0, runs());
@@ -138,7 +138,7 @@ TEST_CASE("lines of an attempt that was replaced are shown, and are its own last
   for (const auto& line : verdict.first_failure->last_lines) CHECK(line != "second attempt");
 }
 
-TEST_CASE("the log of a replica that is not shown is read when it failed first, for its last words") {
+TEST_CASE("the log of a hidden replica is read if it failed first, for its last lines") {
   Story story(gang(2));
   story.all_run();
   story.pod(2, failed(1, "", "2026-11-21T08:01:00Z"));
@@ -155,7 +155,7 @@ TEST_CASE("the log of a replica that is not shown is read when it failed first, 
   CHECK(story.verdict()->first_failure->last_lines == Lines{"RuntimeError: out of luck"});
 }
 
-TEST_CASE("who turns out to have failed earlier than the first that was seen has its log read, too") {
+TEST_CASE("the log of a replica that turns out to have failed first is read, too") {
   Story story(gang(2));
   story.all_run();
   story.pod(1, failed(1, "", "2026-11-21T08:01:09Z"));
@@ -163,7 +163,7 @@ TEST_CASE("who turns out to have failed earlier than the first that was seen has
   CHECK(opened(story).back() == "digits-worker-1 worker-1/0 train");
 }
 
-TEST_CASE("an init container that failed has its log read: why the program could not begin stands there") {
+TEST_CASE("the log of a failed init container is read: it shows why the program could not start") {
   Story story(gang(1));
   story.all_run();
   story.pod(1, init_failed(1), "x");
@@ -220,7 +220,7 @@ TEST_CASE("the log of a pod that is gone is not asked for again: another pod may
   CHECK(story.all<EndLog>().back().gone);
 }
 
-TEST_CASE("a pod that goes is read to its end, though another has taken its place") {
+TEST_CASE("the log of a terminating pod is read to its end, although another has replaced it") {
   Story story(on_failure(single(), 5));
   story.all_run();
   story.deleting(0, runs());
@@ -297,7 +297,7 @@ TEST_CASE("a pod that was lost after its delivery keeps its metrics, also those 
   CHECK_FALSE(story.said("they may be missing"));
 }
 
-TEST_CASE("the log of a container that was lost after its delivery is read for its metrics, though nobody followed it") {
+TEST_CASE("the log of a container lost after its delivery is read for its metrics, although it was not followed") {
   Story story(on_failure(single(), 5));
   story.found(true);
   story.pod(0, runs(1, terminated(137)), "a");
@@ -320,7 +320,7 @@ TEST_CASE("the log of a pod that failed after its delivery is read for its metri
   CHECK_FALSE(story.said("they may be missing"));
 }
 
-TEST_CASE("where nobody has read the log of the pod that was lost after its delivery, it is said that its metrics are missing") {
+TEST_CASE("if the log of a pod lost after its delivery was not read, missing metrics are reported") {
   const std::string missed = GENERATE("it", "that it was it", "nothing");
   CAPTURE(missed);
   Story story(on_failure(single(), 5));
@@ -336,7 +336,7 @@ TEST_CASE("where nobody has read the log of the pod that was lost after its deli
   CHECK(story.follower.metrics().latest().empty());
 }
 
-TEST_CASE("metrics in what comes of the log when its pod has gone count") {
+TEST_CASE("metrics in the part of the log that is still read after the pod is gone are used") {
   Story story(single());
   story.all_run();
   story.pod(0, succeeded());
@@ -357,7 +357,7 @@ TEST_CASE("metrics and progress are read from the primary's log, shown or not") 
   CHECK(story.all<ShowProgress>().front().done == 2);
 }
 
-TEST_CASE("that no pod of a succeeded job is left, whose log has the metrics, is told, unless pods may not be seen at all") {
+TEST_CASE("a succeeded job without pods is reported, as its metrics are lost, unless pods may not be listed") {
   Story story(single());
   story.found(true);
   const bool hidden = GENERATE(true, false), seen = GENERATE(true, false);
@@ -370,7 +370,7 @@ TEST_CASE("that no pod of a succeeded job is left, whose log has the metrics, is
   CHECK(story.said("its pods are gone") == (!hidden && !seen));
 }
 
-TEST_CASE("a definition of a metric that no line has matched is told where the log of each attempt was read as a whole") {
+TEST_CASE("an unmatched metric definition is reported if the log of each attempt was read completely") {
   const std::string missing = GENERATE("nothing", "lines", "its end", "an attempt", "all of it", "the success");
   const bool adopted = GENERATE(true, false), looks_on = GENERATE(true, false);
   CAPTURE(missing, adopted, looks_on);
@@ -399,7 +399,7 @@ TEST_CASE("a definition of a metric that no line has matched is told where the l
   CHECK_FALSE(story.said("(loss)"));
 }
 
-TEST_CASE("a definition that only an attempt before has matched is told: its metrics do not count") {
+TEST_CASE("a definition matched only in an earlier attempt is reported: its metrics are not used") {
   auto rules = on_failure(single(), 5);
   rules.metrics = {{"loss", "loss is (\\S+)"}, {"acc", "acc is (\\S+)"}};
   Story story(rules);

@@ -1,4 +1,4 @@
-// Somebody else's job, looked at from a shell (attach): nothing that happens makes an order to it.
+// An attached job of another step: no event causes an action on it.
 #include "job_story.h"
 
 using namespace trainstep;
@@ -23,7 +23,7 @@ Rules limited(Rules rules) {
 
 }  // namespace
 
-TEST_CASE("whatever keeps a job from running, who looks on waits with it, and says so") {
+TEST_CASE("an attached observer waits with the job whatever blocks it, and says so") {
   struct Row {
     std::string what;
     std::function<void(Story&)> happens;
@@ -50,7 +50,7 @@ TEST_CASE("whatever keeps a job from running, who looks on waits with it, and sa
   }
 }
 
-TEST_CASE("a signal, a cancel, a server that refuses: who looks on ends, and the job does not") {
+TEST_CASE("a signal, a cancel or a rejecting server ends the observer, not the job") {
   struct Row {
     decltype(Event::what) what;
     int code;
@@ -67,7 +67,7 @@ TEST_CASE("a signal, a cancel, a server that refuses: who looks on ends, and the
   }
 }
 
-TEST_CASE("pods that may not be seen are said once; the job's own word goes on counting") {
+TEST_CASE("pods that may not be listed are reported once; the job's own status still decides") {
   Story story(gang(1), onlooker());
   story.found(true);
   story.job(Judged::running);

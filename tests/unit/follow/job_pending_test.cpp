@@ -26,7 +26,7 @@ TEST_CASE("what is final at once ends the job at once") {
   }
 }
 
-TEST_CASE("what may pass is waited for, told once, and then it is final") {
+TEST_CASE("a transient problem is waited for, reported once, and then final") {
   struct Row {
     Json pod;
     Duration limit;
@@ -56,7 +56,7 @@ TEST_CASE("what may pass is waited for, told once, and then it is final") {
   }
 }
 
-TEST_CASE("a trouble that goes away in time is forgotten, and begins anew when it comes back") {
+TEST_CASE("a problem that disappears in time is forgotten, and starts over if it returns") {
   Story story(single());
   story.found();
   for (int i = 0; i < 3; ++i) {
@@ -81,13 +81,13 @@ TEST_CASE("the cause that the registry gave stays while the kubelet only waits f
   CHECK_THAT(story.verdict_after_removal().message, Contains("pull access denied"));
 }
 
-TEST_CASE("while nobody has seen why an image cannot be pulled, the next tries are waited for") {
+TEST_CASE("as long as the reason of a failed image pull is unknown, the next attempts are awaited") {
   Story story(single());
   story.found(true);
   story.pod(0, waits("ImagePullBackOff", "Back-off pulling image \"registry.example/train:1\""));
   story.pass(14min);
   CHECK_FALSE(story.removed());
-  SECTION("they tell") {
+  SECTION("they show it") {
     story.pod(0, waits("ErrImagePull", "pull access denied"));
     CHECK_THAT(story.verdict_after_removal().message, Contains("pull access denied"));
   }
@@ -97,7 +97,7 @@ TEST_CASE("while nobody has seen why an image cannot be pulled, the next tries a
   }
 }
 
-TEST_CASE("a registry that answers each try in other words is no news") {
+TEST_CASE("a registry that words each failure differently is reported once") {
   Story story(single());
   story.found();
   for (const auto* words : {"i/o timeout", "429 Too Many Requests", "i/o timeout"}) story.pod(0, waits("ErrImagePull", words));
@@ -116,7 +116,7 @@ TEST_CASE("two troubles at once have a clock each") {
   CHECK_THAT(story.verdict_after_removal().message, Contains("master-0: cannot pull the image"));
 }
 
-TEST_CASE("no place, no quota: waited for as long as it takes, and told whenever it changes") {
+TEST_CASE("unschedulable, over quota: waited for without a limit, and reported on every change") {
   Story story(gang(2));
   story.found();
   story.warning("FailedCreatePod", "pods \"digits-master-0\" is forbidden: exceeded quota: q, used: pods=9");
@@ -152,7 +152,7 @@ TEST_CASE("pods that are refused by a policy: two minutes; by a webhook that doe
   CHECK(verdict.retry_can_help);
 }
 
-TEST_CASE("warnings are of the past once all pods are there, even when a later list tells them again") {
+TEST_CASE("warnings are obsolete once all pods exist, even if a later list repeats them") {
   Story story(single());
   story.found();
   story.warning("FailedCreate", "Error creating: admission webhook \"w\" denied the request: no", "rv-1");
@@ -196,7 +196,7 @@ TEST_CASE("operator absent: no status, no pods, no event for two minutes") {
   }
 }
 
-TEST_CASE("an operator may restart: its absence is told after two minutes, and final after ten") {
+TEST_CASE("an operator may restart: its absence is reported after two minutes, and final after ten") {
   Story story(single(), {.job = "pytorchjobs/digits"});
   story.found();
   story.pass(119s);
@@ -235,7 +235,7 @@ TEST_CASE("a warning is of the past when a pod was made after it, or the pod tha
     story.pass(24h);
     CHECK_FALSE(story.removed());
   }
-  SECTION("one was made before: it tells nothing of those that are missing") {
+  SECTION("one was created before: it says nothing about the missing ones") {
     with_pod(story, 1, 9s);
     etcd(story, denied, 10s);
     story.pass(2min);
@@ -310,7 +310,7 @@ TEST_CASE("between two tries of an overloaded registry the kubelet only says tha
   CHECK_FALSE(story.removed());
 }
 
-TEST_CASE("before a job is ended because of what is known of it, it is looked at again: watches may be silent") {
+TEST_CASE("before a job is ended because of its known state, it is read again: watches may be silent") {
   struct Row {
     std::string what;
     std::function<void(Story&)> trouble;
@@ -360,7 +360,7 @@ TEST_CASE("a limit of a phase that passes while something final is awaited to ch
   CHECK_THAT(verdict.message, Contains("limits.starting") && Contains("cannot pull the image"));
 }
 
-TEST_CASE("what turns out to be past when the job is looked at again is forgotten") {
+TEST_CASE("a problem that turns out to be over when the job is read again is forgotten") {
   Story story(single());
   story.lists_at_once = false;
   story.found();
@@ -387,7 +387,7 @@ TEST_CASE("the user's limits count while the API server cannot be reached") {
   }
 }
 
-TEST_CASE("while the API server cannot be reached nothing is held against anybody, and afterwards everything gets its time again") {
+TEST_CASE("while the API server is unreachable no limit is applied, and afterwards all of them start over") {
   Story absent(single());
   absent.found();
   absent.event(ServerTrouble{"cannot reach the API server (connection refused)"});
@@ -413,7 +413,7 @@ TEST_CASE("while the API server cannot be reached nothing is held against anybod
   CHECK(pulling.removed());
 }
 
-TEST_CASE("a pod that waits for another container after the program's end is told of within a minute, whatever the end was") {
+TEST_CASE("a pod that waits for another container after the program's end is reported within a minute, whatever the exit code") {
   for (const int code : {0, 1}) {
     Story story(single());
     story.all_run();

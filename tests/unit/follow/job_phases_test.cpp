@@ -48,7 +48,7 @@ TEST_CASE("the primary's program decides whether the job runs, whatever the job'
   CHECK(story.phase() != Phase::running);
 }
 
-TEST_CASE("a primary that runs while others have no place waits for them: that is scheduling, and eats no run time") {
+TEST_CASE("a running primary whose other replicas are unscheduled is still scheduling, and uses no running time") {
   auto rules = gang(1);
   rules.limits.scheduling = 10min;
   Story story(rules);
@@ -127,7 +127,7 @@ TEST_CASE("each phase has its own limit, that counts from its beginning; before 
   }
 }
 
-TEST_CASE("a limit that passes while something is missing says what") {
+TEST_CASE("a limit that passes while something is missing names it") {
   auto rules = single();
   rules.limits.scheduling = 1min;
   Story story(rules);
@@ -150,7 +150,7 @@ TEST_CASE("the limit for the whole step counts from its beginning, whatever the 
   }
 }
 
-TEST_CASE("a deadline that we keep for the operator is told by its own name") {
+TEST_CASE("a deadline enforced on behalf of the operator is reported by its own name") {
   auto rules = single();
   rules.policy.active_deadline = rules.limits.running = 1h;
   Story story(rules);
@@ -159,7 +159,7 @@ TEST_CASE("a deadline that we keep for the operator is told by its own name") {
   CHECK_THAT(story.verdict_after_removal().message, Contains("(job_options.run_policy.active_deadline) was exceeded"));
 }
 
-TEST_CASE("suspended is no end, whatever becomes of the pods, and eats no run time") {
+TEST_CASE("suspension is not an end, whatever happens to the pods, and uses no running time") {
   auto rules = gang(1);
   rules.limits.running = 1h;
   rules.policy.restart_policy = "OnFailure";
@@ -198,7 +198,7 @@ TEST_CASE("suspended is no end, whatever becomes of the pods, and eats no run ti
   CHECK_THAT(story.verdict()->message, !Contains("other replica"));
 }
 
-TEST_CASE("what failed before a suspension is no cause of what fails after it") {
+TEST_CASE("a failure before a suspension is not the cause of one after it") {
   Story story(on_failure(gang(1), 9), job_rules());
   story.all_run();
   story.pod(1, runs(1, terminated(7)));
@@ -240,7 +240,7 @@ TEST_CASE("a restart goes back to an earlier phase, and running goes on where it
   CHECK(story.removed());
 }
 
-TEST_CASE("a long silence is told with what the job does") {
+TEST_CASE("a long silence is reported with the job's phase") {
   auto rules = single();
   rules.heartbeat = 10min;
   Story story(rules);
@@ -253,7 +253,7 @@ TEST_CASE("a long silence is told with what the job does") {
   CHECK(story.said("still running after 20 min 00 s; no output for 11 min 00 s"));
 }
 
-TEST_CASE("a program that has ended in a pod that goes on: what the pod waits for is told") {
+TEST_CASE("if the program has ended but its pod has not, the pod's other container is reported") {
   auto rules = single();
   rules.heartbeat = 10min;
   Story story(rules);
@@ -282,7 +282,7 @@ TEST_CASE("the events of a thousand replicas cost little", "[native]") {
   CHECK(took < 10s);  // with sanitizers, reading the JSON included; when each event looked at copies of all pods it was minutes
 }
 
-TEST_CASE("of two pods of one second the newer one is followed, in whatever order their events come") {
+TEST_CASE("of two pods created in one second the newer one is followed, whatever the order of their events") {
   Story story(single());
   auto drained = story.view(0, runs(), "z");
   auto next = story.view(0, runs(), "a");

@@ -78,7 +78,7 @@ TEST_CASE("a second SIGTERM, or one after a cancel was seen, changes nothing") {
   }
 }
 
-TEST_CASE("a second SIGINT, and at a shell any second signal, ends the waiting for the removal, and says what is not known") {
+TEST_CASE("a second SIGINT, and at a terminal any second signal, ends the wait for the removal, and the unknown outcome is reported") {
   for (const bool at_shell : {true, false}) {
     auto job = job_rules();
     job.at_shell = at_shell;
@@ -108,7 +108,7 @@ TEST_CASE("no second signal ends the keeping of a job, which would have no end w
     REQUIRE(story.verdict());
     CHECK(exit_code(*story.verdict()) == 75);
   }
-  SECTION("it cannot be, and is deleted: that may be cut short, which is said") {
+  SECTION("it cannot be, and is deleted: this may be cut short, which is reported") {
     story.event(BackendFailed{{ErrorKind::unavailable, "no answer"}});
     CHECK(story.removed());
     CHECK_FALSE(story.verdict());
@@ -150,7 +150,7 @@ TEST_CASE("whatever happens while the job is being removed, the verdict stays, a
   CHECK(exit_code(story.verdict_after_removal()) == 143);
 }
 
-TEST_CASE("a removal that could not be done is told, and is an end as well") {
+TEST_CASE("a failed removal is reported, and ends the run as well") {
   Story story(single());
   story.all_run();
   story.event(StopRequested{SIGTERM});
@@ -217,7 +217,7 @@ TEST_CASE("an eviction leaves the job running if another attempt follows, or if 
   }
 }
 
-TEST_CASE("only who cancels the run ends a job whatever has become of it") {
+TEST_CASE("only a cancel of the run deletes a job whatever its status") {
   for (const int signal : {SIGTERM, SIGINT}) {
     Story story(single());
     story.all_run();
@@ -249,7 +249,7 @@ TEST_CASE("a job that succeeds before it can be deleted has succeeded, whatever 
   CHECK(story.all<RemoveJob>().size() == 1);
 }
 
-TEST_CASE("whoever stops a step while its job is being deleted waits for no log of a job that has succeeded all the same") {
+TEST_CASE("a step stopped while its job is being deleted does not wait for the logs of a job that succeeded anyway") {
   auto rules = single();
   rules.limits.running = Duration(1h);
   Story story(rules);
@@ -262,7 +262,7 @@ TEST_CASE("whoever stops a step while its job is being deleted waits for no log 
   CHECK(story.verdict()->verdict_class == VerdictClass::succeeded);
 }
 
-TEST_CASE("of a job that is deleted by somebody's wish no success is asked") {
+TEST_CASE("a job deleted on a user's request is not checked for success") {
   Story by_signal(single());
   by_signal.all_run();
   by_signal.event(StopRequested{SIGTERM});
@@ -304,7 +304,7 @@ TEST_CASE("a job that a later attempt follows already is not followed, and nothi
   CHECK_FALSE(story.removed());
 }
 
-TEST_CASE("a job that cannot be left to the next attempt is deleted, and the verdict says why") {
+TEST_CASE("a job that cannot be left to the next attempt is deleted, and the verdict gives the reason") {
   Story story(single());
   story.all_run();
   story.event(EvictionSeen{"this step's pod is evicted", true});
@@ -324,7 +324,7 @@ TEST_CASE("a job that cannot be left to the next attempt is deleted, and the ver
   CHECK_THAT(describe(*story.verdict()), Contains("this step's pod is evicted; the job could not be left to the next attempt (no answer)"));
 }
 
-TEST_CASE("a SIGTERM while the API server is away is a cancel: nobody could read why it came") {
+TEST_CASE("a SIGTERM while the API server is unreachable is a cancel: its reason cannot be read") {
   Story story(single());
   story.all_run();
   story.event(ServerTrouble{"connection refused"});
@@ -332,7 +332,7 @@ TEST_CASE("a SIGTERM while the API server is away is a cancel: nobody could read
   CHECK(removal_comes_first(story));
 }
 
-TEST_CASE("an eviction that was read after the signal counts, although another request is refused") {
+TEST_CASE("an eviction read after the signal is used, although another request is rejected") {
   Story story(single());
   story.all_run();
   story.event(ServerTrouble{"webhook.example.org: no endpoints available"});
@@ -365,7 +365,7 @@ TEST_CASE("a backend that fails before there is a job: its error is the verdict,
   }
 }
 
-TEST_CASE("a job that cannot be followed any more is removed: nobody would look after it") {
+TEST_CASE("a job that cannot be followed any more is removed: nothing would clean it up") {
   Story story(single());
   story.all_run();
   story.event(BackendFailed{{ErrorKind::denied, "list pods: forbidden"}});
@@ -383,13 +383,13 @@ TEST_CASE("a backend that fails after the job's end does not change it") {
   CHECK(exit_code(*story.verdict()) == 0);
 }
 
-TEST_CASE("the backend's own lines are told as they are") {
+TEST_CASE("the backend's own messages are logged unchanged") {
   Story story(single());
   story.event(Told{"created Job digits in namespace team-a"});
   CHECK(story.said("created Job digits in namespace team-a"));
 }
 
-TEST_CASE("a job that somebody deletes is not left to the next attempt, but removed with its pods") {
+TEST_CASE("a job deleted by another client is not left to the next attempt, but removed with its pods") {
   Story story(gang(1));
   story.all_run();
   story.job(Judged::running, std::string(being_deleted), "example.com/backup");

@@ -41,7 +41,7 @@ result::Verdict verdict_of(const Json& worker) {
 
 }  // namespace
 
-TEST_CASE("data that could not be moved are no failure of the program: the agent's class and words count") {
+TEST_CASE("data that could not be moved is not a failure of the program: the agent's class and message are used") {
   struct Row {
     VerdictClass verdict_class;
     int code;
@@ -57,13 +57,13 @@ TEST_CASE("data that could not be moved are no failure of the program: the agent
   CHECK(verdict.first_failure->reason == "input data: nothing is at s3://b/data");
 }
 
-TEST_CASE("what the agent blames on the program is the program's failure, with the agent's words") {
+TEST_CASE("a failure that the agent attributes to the program is the program's, with the agent's message") {
   const auto verdict = verdict_of(failed_with(report(VerdictClass::user, 1, "output accuracy: the program succeeded, but did not write its value")));
   check(verdict, VerdictClass::user, 1, "output accuracy: the program succeeded, but did not write its value");
   CHECK(verdict.message.find("moved") == std::string::npos);
 }
 
-TEST_CASE("what is no report, or one without words, is as if there were no agent") {
+TEST_CASE("anything but a report, or one without a message, is treated as if there were no agent") {
   const auto text =
       GENERATE(std::string("Traceback (most recent call last):\nValueError: 3"), std::string(R"({"trainstep_report": 1, "class": )"),
                to_text(report(VerdictClass::user, 3, "")), std::string(R"({"trainstep_report": 2, "class": "system", "message": "m"})"));
@@ -73,14 +73,14 @@ TEST_CASE("what is no report, or one without words, is as if there were no agent
   CHECK(verdict.first_failure->reason.empty());
 }
 
-TEST_CASE("who is taken away while data come in is a matter of capacity, whatever its agent says") {
+TEST_CASE("a replica evicted while its data is fetched is a capacity failure, whatever its agent reports") {
   const auto stopped = report(VerdictClass::cancelled, 143, "stopped by SIGTERM (15) while data came in");
   SECTION("evicted") {
     auto status = evicted();
     status["containerStatuses"][0]["state"]["terminated"]["message"] = to_text(stopped);
     check(verdict_of(status), VerdictClass::capacity, 5, "Evicted");
   }
-  SECTION("by nobody who says so: the step itself was not cancelled") {
+  SECTION("by an unknown client: the step itself was not cancelled") {
     check(verdict_of(failed_with(stopped)), VerdictClass::capacity, 5, "stopped by SIGTERM");
   }
 }

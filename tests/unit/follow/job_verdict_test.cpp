@@ -25,11 +25,11 @@ TEST_CASE("the job's own success is success, once its primary's end and log have
   CHECK_FALSE(story.removed());
 }
 
-TEST_CASE("a job that is told to have succeeded without any pod is no success") {
+TEST_CASE("a job marked as succeeded without any pod is not a success") {
   Story story(single());
   story.found();
   story.job(Judged::succeeded, std::string(job_types::uncounted));
-  CHECK_FALSE(story.verdict());  // whoever has listed the pods may be behind
+  CHECK_FALSE(story.verdict());  // the server that listed the pods may lag
   story.pass(5s);
   CHECK(story.all<LookAgain>().size() == 2);
   REQUIRE(story.verdict());
@@ -47,7 +47,7 @@ TEST_CASE("a success is one if a pod of the primary was seen, or the status coun
     REQUIRE(story.verdict());
     check(*story.verdict(), VerdictClass::succeeded, 0, "succeeded");
   }
-  SECTION("a list that was behind did not hold it") {
+  SECTION("a stale list did not contain it") {
     Story story(single());
     story.found();
     story.job(Judged::succeeded, std::string(job_types::uncounted));
@@ -66,7 +66,7 @@ TEST_CASE("a success is one if a pod of the primary was seen, or the status coun
     check(*story.verdict(), VerdictClass::succeeded, 0, "succeeded");
     CHECK(story.said("its pods are gone"));
   }
-  SECTION("a worker's pod is none of the primary") {
+  SECTION("a worker's pod is not the primary's") {
     Story story(gang(1));
     story.found();
     story.pod(1, succeeded());
@@ -154,7 +154,7 @@ TEST_CASE("a job that succeeds before its pod was seen to run has its pods liste
   CHECK(story.verdict()->verdict_class == VerdictClass::succeeded);
 }
 
-TEST_CASE("an end that never comes, and a log that never ends, are waited for so long and no longer") {
+TEST_CASE("the wait for a missing end, or an endless log, is limited") {
   Story story(single());
   story.all_run();
   story.job(Judged::succeeded);
@@ -170,7 +170,7 @@ TEST_CASE("an end that never comes, and a log that never ends, are waited for so
   check(*story.verdict(), VerdictClass::succeeded, 0, "");
 }
 
-TEST_CASE("who does not wait for the end of a log any longer is told that lines may be missing") {
+TEST_CASE("if the wait for the end of a log is cut short, missing lines are reported") {
   Story story(single());
   story.all_run();
   story.pod(0, succeeded());
@@ -203,7 +203,7 @@ TEST_CASE("replicas that outlive the job are not waited for") {
   CHECK(story.verdict());
 }
 
-TEST_CASE("the first final word of the job counts") {
+TEST_CASE("the first final status of the job decides") {
   Story story(single());
   story.all_run();
   story.pod(0, failed(3));
@@ -237,7 +237,7 @@ TEST_CASE("kinds of failure") {
       {"exit code", failed(3), "BackoffLimitExceeded", "Job has reached the specified backoff limit", user, 1, "main exited with code 3"},
       {"out of memory", failed(137, "OOMKilled"), "BackoffLimitExceeded", "", user, 1, "main was killed by SIGKILL (9): OOMKilled"},
       {"segmentation fault", failed(139), "PyTorchJobFailed", "", user, 1, "main was killed by SIGSEGV (11)"},
-      {"killed by nobody knows whom", failed(137), "PyTorchJobFailed", "", user, 1, "killed from outside, or out of memory"},
+      {"killed for an unknown reason", failed(137), "PyTorchJobFailed", "", user, 1, "killed from outside, or out of memory"},
       {"no such command", start_error, "PyTorchJobFailed", "", input, 2,
        "the training program could not be started; first failure: main exited with code 128: StartError: exec: \"python9\": executable file not "
        "found "
@@ -258,7 +258,7 @@ TEST_CASE("kinds of failure") {
       {"an init container", init_failed(1), "PyTorchJobFailed", "", user, 1, "main exited with code 1: init container init-pytorch failed"},
       {"its end was not seen", unknown, "PyTorchJobFailed", "", system, 3,
        "whether the training program failed is unknown: its end was not seen; first failure: main failed: ContainerStatusUnknown", true},
-      {"nobody saw the end, but of the disruption", with_condition(unknown, condition("DisruptionTarget", "True", "DeletionByTaintManager")),
+      {"only the disruption was observed", with_condition(unknown, condition("DisruptionTarget", "True", "DeletionByTaintManager")),
        "PyTorchJobFailed", "", capacity, 5, "a replica was removed from the job", true},
       {"deadline", deadline_pod(), "DeadlineExceeded", "Job was active longer than specified deadline", timeout, 4, "run_policy.active_deadline"},
       {"deadline of the v1 operator", runs(), "PyTorchJobFailed", "Job digits has failed because it was active longer than specified deadline",
@@ -272,7 +272,7 @@ TEST_CASE("kinds of failure") {
        true},
       {"killed, and the job says that it was evicted", failed(137), "MPIJobEvicted", "1/2 workers are evicted", capacity, 5, "a replica was removed",
        true},
-      {"a container that somebody put beside the program",
+      {"another container next to the program",
        status("Failed", Json::array({container(terminated(0)), container(terminated(1), 0, Json::object(), "istio-proxy")})), "BackoffLimitExceeded",
        "Job has reached the specified backoff limit", system, 3,
        "the program of main exited with code 0, but the container istio-proxy next to it failed (exit code 1)", true},
@@ -294,7 +294,7 @@ TEST_CASE("kinds of failure") {
   }
 }
 
-TEST_CASE("a failure whose pod is not seen in time is told in the job's own words") {
+TEST_CASE("a failure whose pod is not seen in time is reported with the job's own message") {
   Story story(gang(1));
   story.all_run();
   story.job(Judged::failed, "PyTorchJobFailed", "PyTorchJob digits is failed because 1 Worker replica(s) failed.");
@@ -307,7 +307,7 @@ TEST_CASE("a failure whose pod is not seen in time is told in the job's own word
         "pytorchjobs/digits failed: PyTorchJobFailed: PyTorchJob digits is failed because 1 Worker replica(s) failed.");
 }
 
-TEST_CASE("a failure that only the second list of the pods shows counts") {
+TEST_CASE("a failure that only the second list of the pods shows is used") {
   Story story(gang(1));
   story.all_run();
   story.job(Judged::failed, "PyTorchJobFailed", "PyTorchJob digits is failed because 1 Worker replica(s) failed.");
@@ -322,7 +322,7 @@ TEST_CASE("a failure that only the second list of the pods shows counts") {
   check(*story.verdict(), VerdictClass::user, 1, "worker-0 exited with code 3");
 }
 
-TEST_CASE("a job that is gone before its end was seen: nobody knows") {
+TEST_CASE("a job that is gone before its end was seen has an unknown outcome") {
   Story story(single());
   story.all_run();
   story.pod(0, succeeded());
@@ -333,7 +333,7 @@ TEST_CASE("a job that is gone before its end was seen: nobody knows") {
   CHECK_FALSE(story.removed());
 }
 
-TEST_CASE("a job that somebody deletes is waited for, so long as its finalizers hold it, within a bound") {
+TEST_CASE("a job deleted by another client is waited for while its finalizers hold it, within a limit") {
   Story story(gang(1));
   story.all_run();
   story.job(Judged::running, std::string(being_deleted), "foregroundDeletion, example.com/backup");
@@ -363,7 +363,7 @@ TEST_CASE("a job that somebody deletes is waited for, so long as its finalizers 
   }
 }
 
-TEST_CASE("of a job that somebody has deleted in the background, and a finalizer holds, no pod is left running") {
+TEST_CASE("if another client deleted a job in the background, and a finalizer holds it, its pods are stopped") {
   Story story(gang(1));
   story.all_run();
   story.gone(1);
@@ -376,7 +376,7 @@ TEST_CASE("of a job that somebody has deleted in the background, and a finalizer
   CHECK(verdict.verdict_class == VerdictClass::system);
 }
 
-TEST_CASE("of a status that says both, the exit codes decide") {
+TEST_CASE("if a status has both conditions, the exit codes decide") {
   Story story(gang(1));
   story.all_run();
   const auto ends = [&](Json master) {
@@ -390,10 +390,10 @@ TEST_CASE("of a status that says both, the exit codes decide") {
   };
   SECTION("the primary failed") { check(ends(failed(1)), VerdictClass::user, 1, "master-0 exited with code 1"); }
   SECTION("the primary succeeded, whatever the others did") { check(ends(succeeded()), VerdictClass::succeeded, 0, "succeeded"); }
-  SECTION("nobody knows") { check(ends(runs()), VerdictClass::system, 3, "says both that it has succeeded and that it has failed"); }
+  SECTION("unknown") { check(ends(runs()), VerdictClass::system, 3, "says both that it has succeeded and that it has failed"); }
 }
 
-TEST_CASE("a job that is gone after its end was seen has ended as it said") {
+TEST_CASE("a job that is gone after its end was seen has the outcome of its status") {
   Story story(single());
   story.all_run();
   story.job(Judged::succeeded);
@@ -418,7 +418,7 @@ TEST_CASE("nothing changes a verdict, and nothing is ordered after it") {
   CHECK(story.orders.size() == count);
 }
 
-TEST_CASE("of a job that failed because a pod is taken away that pod's grace is awaited, for a while") {
+TEST_CASE("if a job failed because a pod was evicted, the end of the pod's grace period is awaited for a while") {
   auto rules = job_rules();
   rules.log_end = 5min;
   Story story(gang(1), rules);

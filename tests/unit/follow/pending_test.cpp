@@ -131,7 +131,7 @@ TEST_CASE("warnings about pods that do not exist") {
   }
 }
 
-TEST_CASE("what may pass is told from what is an answer, by the words of registries, runtimes and the control plane") {
+TEST_CASE("transient problems are distinguished from final ones by the messages of registries, runtimes and the control plane") {
   const std::pair<const char*, const char*> pass[] = {
       {"ErrImagePull", "rpc error: code = Unavailable desc = error reading from server: EOF"},
       {"ErrImagePull",
@@ -195,7 +195,7 @@ TEST_CASE("other warnings are of no concern") {
     CHECK_FALSE(of_event(reason, "pods exceeded quota"));
 }
 
-TEST_CASE("the user's limit of the phase in which it shows counts instead of the table's, but not for what is final at once") {
+TEST_CASE("the user's limit for a phase replaces the default, but not for final problems") {
   plan::Limits limits;
   limits.queued = 11s, limits.scheduling = 12s, limits.starting = 13s;
   CHECK(limit_of(*of_pod(waits("ErrImagePull")), limits) == 13s);

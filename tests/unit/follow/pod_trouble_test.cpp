@@ -87,7 +87,7 @@ TEST_CASE("a pod that shows that its volumes are there has no trouble with them 
   CHECK_FALSE(heard("FailedMount", missing, status("Pending", initializing, Json::array({container(running(), 0, Json::object(), "agent")}))));
 }
 
-TEST_CASE("what was not told again is over") {
+TEST_CASE("a problem that is not reported again is over") {
   PodTrouble trouble;
   const auto pod = on_node(creating());
   const auto lasts = [&](Duration passed) { return trouble.pending(worker, pod, start + passed).has_value(); };
@@ -104,7 +104,7 @@ TEST_CASE("what was not told again is over") {
   CHECK_FALSE(lasts(11min));
 }
 
-TEST_CASE("the events of pods are watched once one has not begun in the usual time, and nothing tells why") {
+TEST_CASE("the events of pods are watched once a pod has not started in the usual time and its status gives no reason") {
   Story story(gang(2));
   story.found();
   const auto asked = [&] { return story.all<WatchPodEvents>().size(); };
@@ -136,7 +136,7 @@ TEST_CASE("the events of pods are watched once one has not begun in the usual ti
     story.pass(20s);
     CHECK(asked() == 1);
   }
-  SECTION("one whose status tells why, and one without a node") {
+  SECTION("one whose status gives the reason, and one without a node") {
     story.pod(0, waits("ErrImagePull", "not found"));
     story.pod(1, unscheduled(), "", "");
     story.pass(1min);
@@ -144,7 +144,7 @@ TEST_CASE("the events of pods are watched once one has not begun in the usual ti
   }
 }
 
-TEST_CASE("a volume that is missing is told, and final after its limit, as long as it is told again") {
+TEST_CASE("a missing volume is reported, and final after its limit, as long as events repeat it") {
   Story story(gang(1));
   story.found();
   story.pod(0, runs());
@@ -166,13 +166,13 @@ TEST_CASE("a volume that is missing is told, and final after its limit, as long 
     CHECK(exit_code(verdict) == 2);
     CHECK_THAT(verdict.message, Contains("secret \"keys\" not found") && Contains("this has lasted " + describe(Duration(5min))));
   }
-  SECTION("somebody makes it, and then a long pull begins") {
+  SECTION("it is created, and then a long pull begins") {
     story.pass(100s);
     tell();
     story.pass(1h);
     CHECK_FALSE(story.removed());
   }
-  SECTION("somebody makes it, and the program begins") {
+  SECTION("it is created, and the program starts") {
     story.pass(100s);
     tell();
     story.pod(1, runs());
@@ -180,7 +180,7 @@ TEST_CASE("a volume that is missing is told, and final after its limit, as long 
     story.pass(1h);
     CHECK_FALSE(story.removed());
   }
-  SECTION("its pod is made anew elsewhere") {
+  SECTION("its pod is recreated elsewhere") {
     story.pass(100s);
     tell();
     story.pod(1, creating(), "b");
@@ -190,7 +190,7 @@ TEST_CASE("a volume that is missing is told, and final after its limit, as long 
   }
 }
 
-TEST_CASE("what was told once before the events were watched counts as of then") {
+TEST_CASE("an event reported only before the watch counts from its own time") {
   const std::string attached = "Multi-Attach error for volume \"pvc-1\" Volume is already used by pod(s) notebook-0";
   Story story(gang(1));
   story.found();
@@ -198,7 +198,7 @@ TEST_CASE("what was told once before the events were watched counts as of then")
   story.pod(1, creating());
   story.pass(20s);
   const auto tell = [&](Duration ago) { story.event(PodWarningSeen{1, "worker-0", "FailedAttachVolume", attached, story.now - ago}); };
-  SECTION("a moment ago: it is told, and final with what sums it up") {
+  SECTION("a moment ago: it is reported, and final with the summarising event") {
     tell(19s);
     CHECK(story.said("worker-0: cannot mount its volumes at present: " + attached));
     for (int i = 0; i < 15; ++i) {
@@ -222,12 +222,12 @@ TEST_CASE("what was told once before the events were watched counts as of then")
   }
 }
 
-TEST_CASE("that no scheduler looks at a pod is told after two minutes, and waited for") {
+TEST_CASE("a pod without a scheduler is reported after two minutes, and waited for") {
   Story story(gang(1));
   story.found();
   story.pod(0, runs());
   auto pod = story.view(1, status("Pending", Json::array()), "", "");
-  SECTION("of a name") {
+  SECTION("with a name") {
     pod.scheduler = "volcano";
     story.event(PodSeen{1, pod});
     story.pass(119s);
@@ -240,7 +240,7 @@ TEST_CASE("that no scheduler looks at a pod is told after two minutes, and waite
     story.pod(1, unscheduled(), "", "");
     CHECK(story.said("worker-0 cannot be scheduled: 0/5 nodes are available"));
   }
-  SECTION("of none") {
+  SECTION("without one") {
     pod.scheduler.clear();
     story.event(PodSeen{1, pod});
     story.pass(2min);
@@ -255,7 +255,7 @@ TEST_CASE("that no scheduler looks at a pod is told after two minutes, and waite
   }
 }
 
-TEST_CASE("a pod that is deleted and does not end is told after a minute, once") {
+TEST_CASE("a deleted pod that does not end is reported once, after a minute") {
   Story story(gang(1));
   story.all_run();
   auto pod = story.view(1, runs());

@@ -78,7 +78,7 @@ std::vector<Event> one_of_each() {
 
 }  // namespace
 
-TEST_CASE("every event comes back from its line as it was") {
+TEST_CASE("every event survives a round trip through its line") {
   const auto events = one_of_each();
   REQUIRE(events.size() == std::variant_size_v<decltype(Event::what)>);
   for (const auto& event : events) {
@@ -92,7 +92,7 @@ TEST_CASE("every event comes back from its line as it was") {
   }
 }
 
-TEST_CASE("the end of the step comes back from its line as it was, and no other line is one") {
+TEST_CASE("the verdict survives a round trip through its line, and no other line is one") {
   result::Verdict verdict{result::VerdictClass::user, "its outputs are incomplete", std::nullopt, true, 2};
   verdict.first_failure = result::FirstFailure{"worker-1", 3, std::nullopt, "OOMKilled", {"a", "b"}};
   const auto text = to_text(record_of(verdict, t0));
@@ -134,13 +134,13 @@ TEST_CASE("a record is replayed with the definitions of metrics that the run had
   CHECK(again->machine->rules().metrics == defined.metrics);
   CHECK(to_text(again->machine->record_head(t0)) == to_text(head));
   CHECK_FALSE(JobRunState(rules(), JobRules{.job = "jobs/x"}).record_head(t0)["rules"].contains("metrics"));
-  // Somebody has edited it, or what sounds secret was taken out of it.
+  // It was edited, or secrets were removed from it.
   auto edited = head;
   edited["rules"]["metrics"] = Json::parse(R"([{"name": "loss", "regex": "token=[redacted]"}, {"regex": 3}, 4])");
   CHECK(read_head(edited));
 }
 
-TEST_CASE("what is no record is refused, whatever it holds") {
+TEST_CASE("anything but a record is rejected, whatever it contains") {
   CHECK_FALSE(read_head(Json::array()));
   CHECK_FALSE(read_head(Json::object({{"trainstep", "9"}})));
   CHECK_FALSE(read_event(Json::object({{"at", 1}, {"event", "moon"}}), 2));

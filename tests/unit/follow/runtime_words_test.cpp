@@ -19,7 +19,7 @@ Termination with(const std::string& reason, bool vanished = false) {
 
 }  // namespace
 
-TEST_CASE("an end without a program is the command's, the node's, or nobody's, and a program's own stays its own") {
+TEST_CASE("a failure to start is attributed to the command, the node or nothing, and a program's own exit to the program") {
   using enum VerdictClass;
   const std::pair<const char*, std::optional<VerdictClass>> rows[] = {
       {"StartError: exec: \"python9\": executable file not found in $PATH: unknown", input},
@@ -51,12 +51,12 @@ TEST_CASE("an end without a program is the command's, the node's, or nobody's, a
   }
 }
 
-TEST_CASE("a pod that failed and shows no end of its container, nor a reason, tells of no program either") {
+TEST_CASE("a failed pod without a container termination or a reason does not show that the program ran") {
   CHECK(class_without_program(with("", true)) == VerdictClass::system);
   CHECK(class_without_program(with("DeadlineExceeded: was active too long", true)) == std::nullopt);
 }
 
-TEST_CASE("what the agent has told counts, whatever its words") {
+TEST_CASE("the agent's report is used, whatever its message") {
   auto told = with("StartError: permission denied");
   told.told = VerdictClass::user;
   CHECK(class_without_program(told) == std::nullopt);

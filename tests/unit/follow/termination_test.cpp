@@ -51,7 +51,7 @@ ContainerView init(const std::string& name, int code, const std::string& reason 
 
 }  // namespace
 
-TEST_CASE("the reason of a pod's end is the container's, unless the pod was taken away or the container gives none") {
+TEST_CASE("the reason of a pod's end is the container's, unless the pod was evicted or the container has none") {
   const Row rows[] = {
       {"the program's own failure says nothing beyond its code", ended(1, "Error"), pod(), "", false},
       {"out of memory", ended(137, "OOMKilled"), pod(), "OOMKilled", false},
@@ -67,7 +67,7 @@ TEST_CASE("the reason of a pod's end is the container's, unless the pod was take
       {"evicted, whatever the container says", ended(1, "DeadlineExceeded"), pod("Evicted"), "Evicted", true},
       {"could not start", ended(128, "StartError", "exec: \"x\": not found\n"), pod(), "StartError: exec: \"x\": not found", false},
       {"could not run", ended(127, "ContainerCannotRun", "no such file"), pod(), "ContainerCannotRun: no such file", false},
-      {"could not start, nobody says why", ended(128, "StartError"), pod(), "StartError", false},
+      {"could not start, without a reason", ended(128, "StartError"), pod(), "StartError", false},
       {"what the program left as its message is not the reason", ended(1, "Weird", "bye"), pod(), "Weird", false},
       {"never began", std::nullopt, pod("OutOfcpu", "not enough cpu"), "OutOfcpu: not enough cpu", true},
       {"its node did not take it", std::nullopt, pod("TopologyAffinityError", "Resources cannot be allocated with Topology locality"),
@@ -101,7 +101,7 @@ TEST_CASE("a success has no reason, whatever became of the pod") {
   CHECK(termination_of(succeeded, nullptr).succeeded());
 }
 
-TEST_CASE("an end that nobody saw has no code and no signal") {
+TEST_CASE("an unobserved end has no code and no signal") {
   auto unknown = ended(137, "ContainerStatusUnknown");
   unknown.signal = 9;
   const auto ending = termination_of(pod(), &unknown);
@@ -110,7 +110,7 @@ TEST_CASE("an end that nobody saw has no code and no signal") {
   CHECK(ending.reason == "ContainerStatusUnknown");
 }
 
-TEST_CASE("an agent's own word counts more than its container's, and less than the pod's eviction") {
+TEST_CASE("an agent's report takes precedence over its container's reason, but not over the pod's eviction") {
   result::PodReport report;
   report.exit_code = 3;
   report.verdict_class = result::VerdictClass::input;
@@ -134,13 +134,13 @@ TEST_CASE("an init container that failed is named, the first of them, and not on
   CHECK(failed_init_container(view)->name == "later");
   view.init_containers[2].state = ContainerView::State::running;
   CHECK(failed_init_container(view) == nullptr);
-  SECTION("while it waits for its next attempt, its last one counts") {
+  SECTION("while it waits for its next attempt, the last one is used") {
     view.init_containers[2].state = ContainerView::State::waiting;
     view.init_containers[2].last = std::exchange(view.init_containers[2].termination, std::nullopt);
     REQUIRE(failed_init_container(view));
     CHECK(failed_init_container(view)->name == "later");
   }
-  SECTION("once the program itself has ended, its end counts") {
+  SECTION("once the program itself has ended, its termination is used") {
     view.init_containers = {init("fetch", 2)};
     const auto program = ended(1, "Error");
     CHECK(termination_of(view, &program).reason.empty());
@@ -148,7 +148,7 @@ TEST_CASE("an init container that failed is named, the first of them, and not on
   }
 }
 
-TEST_CASE("a pod that is deleted was stopped by whoever deletes it, unless it ended otherwise") {
+TEST_CASE("a deleted pod was stopped by the deletion, unless it ended otherwise") {
   auto view = pod();
   const auto killed = ended(143, "Error");
   CHECK_FALSE(stopped_by_deletion(view, termination_of(view, &killed)));

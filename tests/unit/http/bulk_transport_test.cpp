@@ -51,7 +51,7 @@ void serve(Connection& connection, const std::string& request) { connection.send
 
 }  // namespace
 
-TEST_CASE_METHOD(Bulk, "large bodies are taken by other threads, each whole and in order, and told at home") {
+TEST_CASE_METHOD(Bulk, "large bodies are received by other threads, complete and in order, and reported on the loop") {
   ScriptedServer server(loop, serve);
   std::map<std::string, Taken> all;
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) take(server.origin() + "/" + name, all[name]);
@@ -67,7 +67,7 @@ TEST_CASE_METHOD(Bulk, "large bodies are taken by other threads, each whole and 
   CHECK_FALSE(threads.contains(home));
 }
 
-TEST_CASE_METHOD(Bulk, "what has no large buffer stays at home, and no number is given twice") {
+TEST_CASE_METHOD(Bulk, "bodies without a large buffer stay on the loop, and no id is used twice") {
   ScriptedServer server(loop, serve);
   Taken small;
   Taken large;
@@ -82,7 +82,7 @@ TEST_CASE_METHOD(Bulk, "what has no large buffer stays at home, and no number is
   CHECK(small.bytes == body_of("GET /s"));
 }
 
-TEST_CASE_METHOD(Bulk, "large bodies go out by other threads, whole; the answer is told at home") {
+TEST_CASE_METHOD(Bulk, "large bodies are sent by other threads, complete; the response is reported on the loop") {
   std::map<std::string, std::size_t> came;  // path → bytes
   ScriptedServer server(loop, [&](Connection& connection, const std::string& request) {
     came[request.substr(4, 2)] = request.size() - request.find("\r\n\r\n") - 4;
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(Bulk, "large bodies go out by other threads, whole; the answer 
   CHECK(came == std::map<std::string, std::size_t>{{"/a", 3'000'000}, {"/b", 1 << 20}, {"/c", 10}});
 }
 
-TEST_CASE_METHOD(Bulk, "nothing keeps the loop running when all is told, and there may be more later") {
+TEST_CASE_METHOD(Bulk, "nothing keeps the loop running once everything is reported, and more may follow later") {
   for (int i = 0; i < 2; ++i) {
     Taken taken;
     {
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(Bulk, "nothing keeps the loop running when all is told, and the
   }
 }
 
-TEST_CASE_METHOD(Bulk, "after cancel() nothing is taken or told any more, whatever is on its way") {
+TEST_CASE_METHOD(Bulk, "after cancel() nothing is received or reported any more") {
   ScriptedServer server(loop, [](Connection& connection, const std::string&) {
     connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n" + std::string(10'000'000, 'x'));
   });
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(Bulk, "after cancel() nothing is taken or told any more, whatev
   CHECK_FALSE(taken.result);
 }
 
-TEST_CASE_METHOD(Bulk, "an error is told at home: an unwanted body, a body that is cut, nobody who listens") {
+TEST_CASE_METHOD(Bulk, "an error is reported on the loop: an unwanted body, a truncated body, a refused connection") {
   ScriptedServer server(loop, [](Connection& connection, const std::string& request) {
     connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n012");
     if (request.starts_with("GET /cut")) connection.close();
@@ -157,7 +157,7 @@ TEST_CASE_METHOD(Bulk, "an error is told at home: an unwanted body, a body that 
   CHECK(nobody.result->error().kind == ErrorKind::unavailable);
 }
 
-TEST_CASE("a transport that goes while bodies come tells nobody") {
+TEST_CASE("a transport destroyed while bodies are received calls no handler") {
   Net net;
   ScriptedServer server(net.loop, [](Connection& connection, const std::string&) {
     connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n" + std::string(5'000'000, 'x'));

@@ -147,7 +147,7 @@ TEST_CASE("the name to expect is sent as SNI and looked for in the certificate, 
   check_denied(world.ask(server, trusting(world.authority.pem(), "other.example")), server, {"other.example"});
 }
 
-TEST_CASE("a server that asks who we are gets the client certificate; without one, or with a wrong one, we are denied") {
+TEST_CASE("a server that requires client authentication gets the certificate; without one, or with a wrong one, access is denied") {
   World world;
   Authority clients("clients");
   world.tls.client_authority_pem = clients.pem();
@@ -183,7 +183,7 @@ TEST_CASE("a handshake that does not come to an end is limited by the connect li
   CHECK_THAT(result.error().message, Catch::StartsWith(server.place() + ": no connection within "));
 }
 
-TEST_CASE("a server that speaks no TLS is unavailable, and said to be so") {
+TEST_CASE("a server without TLS is unavailable, with that reason") {
   World world;
   ScriptedServer server(world.net.loop, answer_hello);
   world.net.loop.post([] {});

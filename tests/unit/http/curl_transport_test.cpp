@@ -22,7 +22,7 @@ const std::string chunked_head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\
 
 }  // namespace
 
-TEST_CASE("a request goes out as it is meant, and its answer comes back with status, headers and body") {
+TEST_CASE("a request is sent as specified, and its response has status, headers and body") {
   Net net;
   ScriptedServer server(
       net.loop, [](Connection& c, const std::string&) { c.send("HTTP/1.1 201 Created\r\nX-One: 1\r\nX-Empty:\r\nContent-Length: 5\r\n\r\nhello"); });
@@ -121,7 +121,7 @@ TEST_CASE("requests one after the other use one connection, and a request on an 
   CHECK(story.text == "200 data done");
 }
 
-TEST_CASE("a connection that the server has closed meanwhile is opened anew") {
+TEST_CASE("a connection closed by the server in the meantime is reopened") {
   Net net;
   ScriptedServer server(net.loop, echo);
   REQUIRE(net.ask(get(server.origin() + "/1")));
@@ -131,7 +131,7 @@ TEST_CASE("a connection that the server has closed meanwhile is opened anew") {
   CHECK(server.connections.size() == 2);
 }
 
-TEST_CASE("a POST whose answer is lost is told, not sent again") {
+TEST_CASE("a POST whose response is lost is reported, not sent again") {
   Net net;
   std::vector<std::string> seen;
   ScriptedServer server(net.loop, [&](Connection& connection, const std::string& request) {
@@ -149,7 +149,7 @@ TEST_CASE("a POST whose answer is lost is told, not sent again") {
   CHECK(seen == std::vector<std::string>{"GET /1 HTTP/1.1", "POST /jobs HTTP/1.1"});
 }
 
-TEST_CASE("a body is told in pieces as it comes, wherever it is cut") {
+TEST_CASE("a body is delivered in pieces as it arrives, wherever it is split") {
   const std::string whole = chunked_head + "4\r\nab\nc\r\n1\r\nd\r\n10\r\n0123456789abcdef\r\n0\r\nTrailer: x\r\n\r\n";
   for (std::size_t cut = 1; cut < whole.size(); ++cut) {
     Net net;
@@ -167,7 +167,7 @@ TEST_CASE("a body is told in pieces as it comes, wherever it is cut") {
   }
 }
 
-TEST_CASE("an answer that is cut short is unavailable, and what came before is told") {
+TEST_CASE("a truncated response is unavailable, and the part before is delivered") {
   struct Row {
     std::string bytes;
     std::string told;
@@ -249,7 +249,7 @@ TEST_CASE("the limit of a whole exchange is a timeout, also while bytes come") {
   CHECK(error.error().kind == ErrorKind::timeout);
 }
 
-TEST_CASE("nobody listens: unavailable, with host, port and the system's reason") {
+TEST_CASE("connection refused: unavailable, with host, port and the system's reason") {
   Net net;
   std::string place;
   {
@@ -264,7 +264,7 @@ TEST_CASE("nobody listens: unavailable, with host, port and the system's reason"
   CHECK(error.error().message == place + ": cannot connect: Connection refused");
 }
 
-TEST_CASE("answers that are no success are gathered, at most 64 KiB of them, whoever takes the data") {
+TEST_CASE("error responses are buffered, up to 64 KiB, even if there is a sink") {
   Net net;
   const std::string big(200'000, 'x');
   ScriptedServer server(net.loop, [&](Connection& c, const std::string& request) {
@@ -284,7 +284,7 @@ TEST_CASE("answers that are no success are gathered, at most 64 KiB of them, who
   CHECK(server.connections.size() == 1);
 }
 
-TEST_CASE("a body of megabytes goes both ways, and one beyond the limit is refused") {
+TEST_CASE("a body of megabytes is sent and received, and one beyond the limit is rejected") {
   Net net;
   const std::string big(5'000'000, 'x');
   ScriptedServer server(net.loop, [&](Connection& c, const std::string& request) { c.send(answer(std::to_string(request.size()) + big)); });
@@ -301,7 +301,7 @@ TEST_CASE("a body of megabytes goes both ways, and one beyond the limit is refus
   CHECK_THAT(error.error().message, Contains("exceeds 1000000 bytes"));
 }
 
-TEST_CASE("streams stay open beside each other and beside requests") {
+TEST_CASE("streams stay open concurrently with each other and with requests") {
   Net net;
   std::vector<Connection*> streams;
   ScriptedServer server(net.loop, [&](Connection& c, const std::string& request) {
@@ -324,7 +324,7 @@ TEST_CASE("streams stay open beside each other and beside requests") {
   CHECK(first.body != second.body);
 }
 
-TEST_CASE("an exchange that is cancelled tells nothing more, and its connection is closed") {
+TEST_CASE("a cancelled exchange calls no handler, and its connection is closed") {
   Net net;
   ScriptedServer server(net.loop, [](Connection& c, const std::string&) { c.send(chunked_head + "3\r\none\r\n"); });
   Story story;
@@ -417,7 +417,7 @@ TEST_CASE("the transport may go while exchanges are under way, also from within 
   CHECK_FALSE(two.done);
 }
 
-TEST_CASE("open connections that nobody uses do not keep the loop running") {
+TEST_CASE("idle connections do not keep the loop running") {
   Net net;
   ScriptedServer server(net.loop, echo);
   bool done = false;
@@ -433,7 +433,7 @@ TEST_CASE("open connections that nobody uses do not keep the loop running") {
   CHECK(done);
 }
 
-TEST_CASE("a request that cannot be made is told as such, from the loop and without its values") {
+TEST_CASE("an invalid request is reported from the loop, without its values") {
   Net net;
   auto request = get("http://127.0.0.1:1/");
   request.headers = {{"Authorization", "Bearer hidden\r\nX-Injected: yes"}};
@@ -445,7 +445,7 @@ TEST_CASE("a request that cannot be made is told as such, from the loop and with
   CHECK_THAT(story.message, Contains("line break") && !Contains("hidden"));
 }
 
-TEST_CASE("a broken connection is no reason to end the process") {
+TEST_CASE("a broken connection does not kill the process") {
   const PollLoop loop;
   Net net;
   struct sigaction action{};
@@ -453,7 +453,7 @@ TEST_CASE("a broken connection is no reason to end the process") {
   CHECK(action.sa_handler == SIG_IGN);
 }
 
-TEST_CASE("a proxy is asked where the endpoint names one, and its refusal is said") {
+TEST_CASE("a proxy is used if the endpoint names one, and its rejection is reported") {
   Net net;
   ScriptedServer proxy(net.loop, [](Connection& c, const std::string& request) {
     if (request.starts_with("CONNECT"))
@@ -479,7 +479,7 @@ TEST_CASE("a proxy is asked where the endpoint names one, and its refusal is sai
   CHECK_THAT(gone.error().message, Contains("cannot connect through the proxy") && !Contains("hidden"));
 }
 
-TEST_CASE("an exchange that is held takes no more of its body, and no silence counts, until it goes on") {
+TEST_CASE("a held exchange reads no more of its body, and the silence timeout is suspended") {
   Net net;
   const std::string body(std::size_t{4} << 20U, 'x');
   ScriptedServer server(net.loop, [&](Connection& c, const std::string&) { c.send(answer(body)); });

@@ -25,7 +25,7 @@ std::string marked(Lines& lines, const std::vector<std::string>& pieces, bool fi
 
 }  // namespace
 
-TEST_CASE("lines are whole however the bytes were cut") {
+TEST_CASE("lines are complete however the bytes were split") {
   struct Case {
     std::vector<std::string> pieces;
     std::string expected;

@@ -1,4 +1,4 @@
-// Whoever only looks has no way to change anything.
+// Read-only commands cannot send writes.
 #include "http/read_only_transport.h"
 
 #include <optional>
@@ -39,7 +39,7 @@ TEST_CASE_METHOD(Way, "what reads is passed on") {
   CHECK((*answer)->body == "all well");
 }
 
-TEST_CASE_METHOD(Way, "what writes is never sent, and its sender is told") {
+TEST_CASE_METHOD(Way, "writes are never sent, and the caller gets an error") {
   for (const std::string method : {"POST", "PUT", "PATCH", "DELETE", "get", ""}) {
     CAPTURE(method);
     answer.reset();

@@ -125,7 +125,7 @@ TEST_CASE("a resolver may go while it asks, and a look-up leaves nothing in the 
   CHECK(told);
 }
 
-TEST_CASE("a request by name reaches its server, and one whose name is not found says so") {
+TEST_CASE("a request by name reaches its server, and an unknown name is reported") {
   Net net;
   test::ScriptedServer server(net.loop, [](test::Connection& c, const std::string&) { c.send(test::answer("hello")); });
   const auto by_name = "http://localhost:" + std::to_string(server.port()) + "/";
@@ -171,7 +171,7 @@ TEST_CASE("the first hop is the server or its proxy") {
   }
 }
 
-TEST_CASE("what is to be reached directly goes by no proxy, whatever the environment says") {
+TEST_CASE("a direct request uses no proxy, whatever the environment") {
   const Environment environment = [](const char* name) {
     return std::string_view(name) == "HTTP_PROXY" ? std::optional("http://proxy:3128") : std::nullopt;
   };

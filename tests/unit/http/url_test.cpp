@@ -7,7 +7,7 @@
 using namespace trainstep;
 using namespace trainstep::http;
 
-TEST_CASE("an address is taken apart and put together again") {
+TEST_CASE("a URL survives parsing and formatting") {
   struct Row {
     std::string text;
     std::string host;

@@ -61,7 +61,7 @@ TEST_CASE("a server that cannot be reached is named with the reason") {
   CHECK(story.told == Words{"5 s: waiting for https://api:6443: the connection was cut"});
 }
 
-TEST_CASE("nothing is said of a server that answers, whatever it says, nor of one that nobody asks any more") {
+TEST_CASE("a server that responds is not reported, whatever its status, nor one without requests") {
   Story story;
   story.server.serve([&](const FakeTransport::Asked&) { return Reply{.status = 503, .delay = 3s}; });
   for (int i = 0; i < 10; ++i) story.loop.after(i * 2s, [&] { story.ask(); });
@@ -101,7 +101,7 @@ TEST_CASE("a stream that has begun may be quiet, and large bodies take their tim
   CHECK(story.told.empty());
 }
 
-TEST_CASE("a request that hangs is told of while others are answered") {
+TEST_CASE("a request that hangs is reported while others complete") {
   Story story;
   story.ask();
   story.server.serve([](const FakeTransport::Asked&) { return Reply::text("ok"); });
@@ -110,7 +110,7 @@ TEST_CASE("a request that hangs is told of while others are answered") {
   CHECK(story.told.size() == 1);
 }
 
-TEST_CASE("of a server that is left out somebody else tells") {
+TEST_CASE("an excluded server is left to another reporter") {
   Story story;
   story.ask();
   story.waiting.leave_out("https://api:6443");

@@ -44,7 +44,7 @@ TEST_CASE("a chosen node is demanded by its name, in each of the given alternati
       "podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[]}})"));
 }
 
-TEST_CASE("pods that go together stand beside those of their job, not beside another's of their run") {
+TEST_CASE("pods that must run together have affinity to those of their own job, not of another job of their run") {
   const plan::Nodes together{"", true, "job_options.single_node"};
   const std::string terms = R"("requiredDuringSchedulingIgnoredDuringExecution":[{"labelSelector":{"matchLabels":)"
                             R"({"trainstep.dev/run":"run-1","trainstep.dev/model":"digits"}},"topologyKey":"kubernetes.io/hostname"}])";
@@ -54,7 +54,7 @@ TEST_CASE("pods that go together stand beside those of their job, not beside ano
 }
 
 // The scheduler wants pods that all terms are true of: those of another application are never ours.
-TEST_CASE("pods that stand beside others by job_options.affinity stay as they are") {
+TEST_CASE("pods co-located with others by job_options.affinity are left unchanged") {
   const auto* given = R"({"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"}]}})";
   CHECK(affinity({"", true, "job_options.single_node"}, given) == given);
   CHECK(stands_beside_others(Json::parse(given)));

@@ -53,7 +53,7 @@ TEST_CASE("without an agent a pod has nothing of it") {
   CHECK(named(pod["volumes"], "trainstep").is_null());
 }
 
-TEST_CASE("the agent stands in front of the program, which an init container has brought it to") {
+TEST_CASE("the agent wraps the program, and is copied into the pod by an init container") {
   const auto pod = pod_of(job());
   CHECK(pod["containers"][0]["command"] ==
         Json{"/trainstep/trainstep", "exec", "--role", "primary", "--scratch", "/trainstep", "--", "python3", "train.py"});
@@ -117,7 +117,7 @@ TEST_CASE("mpirun is run by an agent and runs agents, and takes their task along
   }
 }
 
-TEST_CASE("the task comes through Kubernetes' own replacements as it is") {
+TEST_CASE("the task is not changed by Kubernetes' variable expansion") {
   auto plan = job();
   plan.data.task.outputs = {{"price $(HOME)", spec::Type::artifact, "", "/o", "", {}}};
   const auto variable = named(pod_of(plan)["containers"][0]["env"], "TRAINSTEP_TASK");

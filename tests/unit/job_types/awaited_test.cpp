@@ -20,7 +20,7 @@ std::string awaited(const plan::Plan& plan) {
 
 }  // namespace
 
-TEST_CASE("a job has succeeded when those have whom its kind's operator counts, and no others are waited for") {
+TEST_CASE("a job has succeeded when the replicas required by its operator have, and no others are awaited") {
   CHECK(awaited(example("Job", 1)) == "Main*1/1");
   auto indexed = example("Job", 3);
   indexed.distribution.indexed = true;

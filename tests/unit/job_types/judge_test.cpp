@@ -53,7 +53,7 @@ void check(const std::string& kind, const std::string& api_version, const std::v
 
 }  // namespace
 
-TEST_CASE("of several conditions of one type the one that changed last counts, wherever it stands") {
+TEST_CASE("of several conditions of one type the last changed one is used, whatever its position") {
   const auto condition = [](const char* type, bool holds, const char* second) {
     return Json{{"type", type}, {"status", holds ? "True" : "False"}, {"lastTransitionTime", std::string("2026-11-21T08:15:") + second + "Z"}};
   };
@@ -77,7 +77,7 @@ TEST_CASE("of several conditions of one type the one that changed last counts, w
   CHECK(find("TF").judge({{"status", {{"conditions", {without, with}}}}}).state == State::failed);
 }
 
-TEST_CASE("a status that tells a success and counts no pod that succeeded says so") {
+TEST_CASE("a succeeded status that counts no succeeded pod is flagged") {
   const auto reason = [](const std::string& kind, const std::string& version, const std::string& type, const std::string& more) {
     Json object = {{"apiVersion", version}, {"status", Json::parse(conditions(kind, {type}, more))}};
     const auto judged = find(kind).judge(object);
@@ -100,7 +100,7 @@ TEST_CASE("a status that tells a success and counts no pod that succeeded says s
   }
 }
 
-TEST_CASE("a status that says both ends is no word of success, whoever has written it") {
+TEST_CASE("a status with both conditions is not a success, whatever wrote it") {
   const std::string over = R"("completionTime": "2026-11-21T08:15:30Z")";
   check("Job", "batch/v1",
         {{"both", conditions("", {"Complete", "Failed"}), State::succeeded, std::string(job_types::contradicted)},
@@ -162,7 +162,7 @@ TEST_CASE("mpi-operator's conditions: final with a completionTime only") {
   CHECK(evicted.message == "m");
 }
 
-TEST_CASE("the Job controller's conditions and counts") {
+TEST_CASE("the Job controller's conditions and pod counts") {
   const auto list = [](const std::vector<std::string>& types, const std::string& more = "") { return conditions("", types, more); };
   check("Job", "batch/v1",
         {
@@ -183,7 +183,7 @@ TEST_CASE("the Job controller's conditions and counts") {
         });
 }
 
-TEST_CASE("whatever the object looks like, a judgement comes out") {
+TEST_CASE("any object, however malformed, gives a judgement") {
   const char* objects[] = {"null",
                            "3",
                            "[]",

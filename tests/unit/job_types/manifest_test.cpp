@@ -34,7 +34,7 @@ TEST_CASE("a field without a source of its own has that of the nearest one above
   CHECK(manifest.source_of("/nothing").empty());
 }
 
-TEST_CASE("the later value and its source count, and nothing stays of what was below the earlier one") {
+TEST_CASE("a later value replaces an earlier one with its source, and everything below it") {
   Manifest manifest;
   manifest.set("/a/b", 1, "first");
   manifest.set("/a", {{"c", 2}}, "second");
@@ -51,7 +51,7 @@ TEST_CASE("keys that are data may look like pointers or numbers") {
   CHECK(manifest.source_of("/labels/example.org~1a~0b") == "label");
 }
 
-TEST_CASE("merging a part keeps what is beside it and brings its sources along") {
+TEST_CASE("merging a part keeps its siblings and copies its sources") {
   auto manifest = sample();
   Manifest part;
   part.set("/more", true, "part");
@@ -85,7 +85,7 @@ TEST_CASE("a list patch is a JSON patch, and the sources move with the elements 
     CHECK(manifest.source_of("/spec/list/3") == "job_options.patch");
     CHECK(manifest.source_of("/spec/list/2") == "source of c");
   }
-  SECTION("an element taken away") {
+  SECTION("an element removed") {
     REQUIRE(manifest.patch(Json::parse(R"([{"op": "remove", "path": "/spec/list/0"}])")));
     CHECK(manifest.source_of("/spec/list/0/name") == "source of b");
     CHECK(manifest.source_of("/spec/list/1") == "source of c");

@@ -12,7 +12,7 @@ using namespace trainstep::job_types;
 using namespace trainstep::job_types::test;
 using Catch::Matchers::Contains;
 
-TEST_CASE("a patch that takes a manifest its form is refused by the place") {
+TEST_CASE("a patch that breaks the manifest's structure is rejected with its location") {
   struct Row {
     const char* kind;
     const char* patch;
@@ -69,7 +69,7 @@ TEST_CASE("a manifest that etcd would not take is refused, with the input that m
   CHECK_THAT(manifest.error().message, Contains("the Kubernetes limit is 1400000 (1440000 of them from job_options.environment)"));
 }
 
-TEST_CASE("what the kernel gives to no program is refused in every container, a patch's too") {
+TEST_CASE("strings that the kernel does not accept are rejected in every container, including a patch's") {
   const auto said = [](const std::string& type, const std::string& patch, std::size_t size) {
     auto plan = example(type, 2);
     auto text = patch;
@@ -91,7 +91,7 @@ TEST_CASE("what the kernel gives to no program is refused in every container, a 
   CHECK(render(plan, ""));
 }
 
-TEST_CASE("pods need an image, of the specification or of their own type") {
+TEST_CASE("pods need an image, from the specification or their own type") {
   auto plan = example("PyTorch", 2);
   plan.image.value = "";
   CHECK_THAT(render(plan, "").error().message, Contains("train_specification: no image"));
@@ -101,7 +101,7 @@ TEST_CASE("pods need an image, of the specification or of their own type") {
   CHECK(render(plan, ""));
 }
 
-TEST_CASE("volumes and variables reach the pod with everything that was said of them") {
+TEST_CASE("volumes and variables reach the pod with all their fields") {
   auto plan = example("Job", 1);
   plan.environment = {{"A", Json{{"secret", "s"}, {"key", "k"}, {"optional", true}}, ""},
                       {"B", Json{{"config_map", "c"}, {"key", "k"}}, ""},

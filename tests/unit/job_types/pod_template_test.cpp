@@ -34,7 +34,7 @@ plan::JobOptions options(const char* json) {
 
 }  // namespace
 
-TEST_CASE("every dollar of a command stands twice, so that the program gets what was written") {
+TEST_CASE("every dollar of a command is doubled, so that the program gets what was written") {
   const auto plan = example("Job", 1);
   const std::pair<const char*, const char*> cases[] = {{"$0", "$$0"},  {"$(mktemp -d)", "$$(mktemp -d)"}, {"$(HOME)", "$$(HOME)"},
                                                        {"$$", "$$$$"}, {"price: 5$", "price: 5$$"},       {"none", "none"},
@@ -162,7 +162,7 @@ TEST_CASE("volumes of job_options, each in its own form, and none of ours where 
         R"({"name":"volume-5","mountPath":"/scratch"},{"name":"volume-6","mountPath":"/tmp2"}])");
 }
 
-TEST_CASE("the options of a type count above those of all, and each says where it comes from") {
+TEST_CASE("the options of a type take precedence over those of all, and each has its source") {
   auto plan = example("MPI", 2);
   plan.node_selector = {{"zone", "a"}, {"disk", "ssd"}};
   plan.options = options(R"({
@@ -199,7 +199,7 @@ TEST_CASE("a pod on its node's network still resolves the names of the others") 
   CHECK(at(pod(plan).json(), "/spec/dnsPolicy").is_null());
 }
 
-TEST_CASE("no mesh injects a sidecar, in whichever form its webhook asks, unless somebody says otherwise") {
+TEST_CASE("no service mesh injects a sidecar, whichever form its webhook reads, unless options say otherwise") {
   auto plan = example("Job", 1);
   const auto json = pod(plan).json();
   CHECK(at(json, "/metadata/annotations/sidecar.istio.io~1inject") == "false");

@@ -34,7 +34,7 @@ TEST_CASE("a pod is known by name, uid, age, node and phase") {
   CHECK(only(pod).started == from_rfc3339("2026-11-21T08:00:05Z"));
 }
 
-TEST_CASE("a pod that is being deleted says so") {
+TEST_CASE("a terminating pod is recognised") {
   auto object = test::pod("a", "1", test::runs());
   object["metadata"]["deletionTimestamp"] = "2026-11-21T08:02:00Z";
   CHECK(read_pod(object).deleting);
@@ -52,7 +52,7 @@ TEST_CASE("why a pod has no place is the scheduler's message, and only while it 
   CHECK(read(test::with_condition(test::runs(), test::condition("Ready", "False", "ContainersNotReady", "no"))).unschedulable.empty());
 }
 
-TEST_CASE("a waiting container tells its reason and message") {
+TEST_CASE("a waiting container has a reason and a message") {
   const auto pod = read(test::status("Pending", Json::array({test::container(test::waiting("ErrImagePull", "not found"))})));
   CHECK(only(pod).state == State::waiting);
   CHECK(only(pod).reason == "ErrImagePull");
@@ -60,7 +60,7 @@ TEST_CASE("a waiting container tells its reason and message") {
   CHECK_FALSE(only(pod).termination);
 }
 
-TEST_CASE("a container that restarts tells how the attempt before ended") {
+TEST_CASE("a restarting container shows the termination of the previous attempt") {
   const auto pod = read(test::crash_loop(2, 3));
   CHECK(only(pod).state == State::waiting);
   CHECK(only(pod).reason == "CrashLoopBackOff");
@@ -70,7 +70,7 @@ TEST_CASE("a container that restarts tells how the attempt before ended") {
   CHECK(only(pod).last->finished == from_rfc3339("2026-11-21T08:01:00Z"));
 }
 
-TEST_CASE("an exit code of 128 + a deadly signal is that signal: the container runtimes have no other way to tell it") {
+TEST_CASE("an exit code of 128 + a fatal signal is that signal: container runtimes cannot express it otherwise") {
   struct Row {
     int code;
     std::optional<int> signal;
@@ -89,7 +89,7 @@ TEST_CASE("an exit code of 128 + a deadly signal is that signal: the container r
   CHECK(only(read(told)).termination->signal == SIGABRT);
 }
 
-TEST_CASE("out of memory is told by its reason") {
+TEST_CASE("out of memory is recognised by its reason") {
   const auto pod = read(test::failed(137, "OOMKilled"));
   REQUIRE(only(pod).termination);
   CHECK(only(pod).termination->reason == "OOMKilled");
@@ -112,13 +112,13 @@ TEST_CASE("what ended a pod from outside is a disruption") {
   }
 }
 
-TEST_CASE("the program's own end, a deadline, or a condition that is not true is no disruption") {
+TEST_CASE("the program's own exit, a deadline, or a condition that is not true is not a disruption") {
   CHECK_FALSE(read(test::failed(1)).disrupted());
   CHECK_FALSE(read({{"phase", "Failed"}, {"reason", "DeadlineExceeded"}}).disrupted());
   CHECK_FALSE(read(test::with_condition(test::failed(1), test::condition("DisruptionTarget", "False", "EvictionByEvictionAPI"))).disrupted());
 }
 
-TEST_CASE("containers are found by name, wherever a sidecar stands in the list") {
+TEST_CASE("containers are found by name, whatever the position of a sidecar") {
   auto beside = test::container(test::running(), 0, Json::object(), "istio-proxy");
   const auto pod = read(test::status("Running", Json::array({beside, test::container(test::terminated(0))})));
   REQUIRE(pod.container("train") != nullptr);
@@ -139,7 +139,7 @@ TEST_CASE("an init container that restarts for ever is a sidecar") {
   CHECK_FALSE(pod.init_containers[1].sidecar);
 }
 
-TEST_CASE("whatever the object looks like, a pod comes out") {
+TEST_CASE("any object, however malformed, gives a pod") {
   for (const auto* text : {"null", "3", "[]", "{}", R"({"metadata": 1, "spec": [], "status": "x"})",
                            R"({"status": {"conditions": [1, null, {}], "containerStatuses": [1, {}, {"state": 3}, {"state": {"terminated": []}}]}})",
                            R"({"status": {"containerStatuses": [{"restartCount": "x", "state": {"terminated": {"exitCode": 1e99}}}]}})",

@@ -26,7 +26,7 @@ std::string launcher_words(const plan::Plan& plan, std::string_view version = {}
 
 }  // namespace
 
-TEST_CASE("every kind has exactly one primary replica, and somebody is awaited") {
+TEST_CASE("every kind has exactly one primary replica, and at least one awaited") {
   for (const auto& kind : all())
     for (const bool variant : {false, true}) {
       auto plan = example(std::string(kind.traits.name), variant || kind.traits.name != "Job" ? 3 : 1);
@@ -65,7 +65,7 @@ TEST_CASE("number_of_workers is what the table of replicas says") {
   CHECK(counts(servers) == "Worker3 ");
 }
 
-TEST_CASE("replicas are named as people speak of them") {
+TEST_CASE("replicas have their usual names") {
   const auto name = [](const std::string& job_type, int workers, const std::string& type, int index) {
     const auto all_replicas = find(job_type).replicas(example(job_type, workers));
     const auto of_type = std::ranges::find(all_replicas, type, &Replicas::type);
@@ -109,7 +109,7 @@ TEST_CASE("mpirun gets its numbers as words of their own and the hostfile by nam
   CHECK(launcher_words(plan) == "mpirun -np 6 -f /etc/mpi/hostfile -genvall --mca btl ^openib python3 train.py ");
 }
 
-TEST_CASE("mpirun binds no rank to a core and keeps neighbours together, unless its own arguments say where ranks go") {
+TEST_CASE("mpirun binds no rank to a core and places neighbours together, unless its arguments map the ranks") {
   auto plan = example("MPI", 3);
   const auto has = [&](const std::string& words) { return launcher_words(plan).find(words) != std::string::npos; };
   CHECK(has(" --bind-to none --map-by slot "));
@@ -181,7 +181,7 @@ TEST_CASE("an MPI launcher waits for its workers") {
   CHECK(at(json, "/spec/launcherCreationPolicy") == "WaitForWorkersReady");
   CHECK(at(json, "/spec/mpiReplicaSpecs/Worker/template/spec/containers/0/readinessProbe/exec/command/0") == "sh");
   CHECK(launcher_words(plan).starts_with("mpirun "));
-  SECTION("of a suspended job the operator does not wait") {
+  SECTION("for a suspended job the operator does not wait") {
     plan.options.queue = "team";
     CHECK(launcher_words(plan).find("until ssh ") != std::string::npos);
   }
@@ -272,7 +272,7 @@ TEST_CASE("with parameter servers only the chief ends by itself") {
   for (const auto& replica : find("TF").replicas(example("TF", 2))) CHECK(replica.serves == (replica.type != "Chief"));
 }
 
-TEST_CASE("a queue's label stands on the job alone") {
+TEST_CASE("a queue's label is set only on the job") {
   auto plan = example("PyTorch", 2);
   plan.options.queue = "team";
   const auto json = rendered(plan);
@@ -423,7 +423,7 @@ TEST_CASE("a patch may change other labels, or write again what is there") {
   }
 }
 
-TEST_CASE("MPI's keys lie where the pods' user looks for them, and sshd is started as this user can") {
+TEST_CASE("MPI's keys are mounted in the home of the pods' user, and sshd is started as that user can") {
   auto plan = example("MPI", 2);
   const auto path = [&] { return at(rendered(plan), "/spec/sshAuthMountPath"); };
   const auto sshd = [&] { return at(rendered(plan), "/spec/mpiReplicaSpecs/Worker/template/spec/containers/0/command"); };
@@ -431,11 +431,11 @@ TEST_CASE("MPI's keys lie where the pods' user looks for them, and sshd is start
   CHECK(sshd().is_null());  // the operator's own
   SECTION("another user") {
     const auto user = Json{{"runAsUser", 1000}};
-    SECTION("of the containers") { plan.options.all.security_context = user; }
-    SECTION("of the pods") { plan.options.all.pod_security_context = user; }
-    SECTION("of the workers alone") { plan.options.replicas["Worker"].security_context = user; }
-    SECTION("of the launcher alone") { plan.options.replicas["Launcher"].pod_security_context = user; }
-    SECTION("whoever it is, but not root") { plan.options.all.pod_security_context = {{"runAsNonRoot", true}}; }
+    SECTION("containers") { plan.options.all.security_context = user; }
+    SECTION("pods") { plan.options.all.pod_security_context = user; }
+    SECTION("workers only") { plan.options.replicas["Worker"].security_context = user; }
+    SECTION("launcher only") { plan.options.replicas["Launcher"].pod_security_context = user; }
+    SECTION("any user but root") { plan.options.all.pod_security_context = {{"runAsNonRoot", true}}; }
     CHECK(path() == "/home/mpiuser/.ssh");
     CHECK(words(sshd()).find("exec /usr/sbin/sshd -De -f /home/mpiuser/.sshd_config; fi\nexec /usr/sbin/sshd -De") != std::string::npos);
   }
@@ -444,7 +444,7 @@ TEST_CASE("MPI's keys lie where the pods' user looks for them, and sshd is start
     plan.options.all.security_context = {{"runAsUser", 0}};
     CHECK(path() == "/root/.ssh");
   }
-  SECTION("as it is said") {
+  SECTION("as specified") {
     plan.distribution.ssh_auth_mount_path = "/opt/mpi/.ssh";
     CHECK(path() == "/opt/mpi/.ssh");
     CHECK(sshd().is_null());

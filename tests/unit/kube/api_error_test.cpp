@@ -9,14 +9,14 @@ using namespace trainstep;
 using namespace trainstep::kube;
 using namespace std::chrono_literals;
 
-TEST_CASE("what is worth another try") {
+TEST_CASE("retryable errors") {
   for (const auto status : {408, 429, 500, 502, 503, 504, 520}) CHECK(retryable(api_error("get x", status, "", {})));
   for (const auto status : {301, 400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 501}) CHECK_FALSE(retryable(api_error("get x", status, "", {})));
   for (const auto kind : {ErrorKind::unavailable, ErrorKind::timeout}) CHECK(retryable({{kind, ""}, 0, {}, {}, {}}));
   for (const auto kind : {ErrorKind::denied, ErrorKind::input, ErrorKind::internal}) CHECK_FALSE(retryable({{kind, ""}, 0, {}, {}, {}}));
 }
 
-TEST_CASE("admission that has come to no judgement is asked again") {
+TEST_CASE("an undecided admission is retried") {
   const auto status = [](int code, const std::string& message) {
     const auto error = api_error("create x", code, to_text(Json{{"kind", "Status"}, {"message", message}}), {});
     return std::pair(retryable(error), error.error.kind);
@@ -28,7 +28,7 @@ TEST_CASE("admission that has come to no judgement is asked again") {
   CHECK(status(403, "jobs.batch \"a\" is forbidden: exceeded quota: q") == refused);
 }
 
-TEST_CASE("the server's own words become ours, with a kind") {
+TEST_CASE("the server's message becomes ours, with an error kind") {
   struct Case {
     int status;
     std::string reason;
@@ -77,7 +77,7 @@ TEST_CASE("the server's own words become ours, with a kind") {
   }
 }
 
-TEST_CASE("what is too large, and an address that leads elsewhere, are told with what to do") {
+TEST_CASE("too large requests and redirects are reported with a remedy") {
   const auto told = [](int status, const std::string& body) { return api_error("create x", status, body, {}).error.message; };
   const auto large = told(413, kube::test::status_text(413, "RequestEntityTooLarge", "limit is 3145728", {}));
   CHECK_THAT(large, Catch::StartsWith("create x: limit is 3145728; ") && Catch::Contains("train_parameters"));
@@ -86,7 +86,7 @@ TEST_CASE("what is too large, and an address that leads elsewhere, are told with
   CHECK(told(415, "") == "create x: HTTP 415");
 }
 
-TEST_CASE("an answer that is no Status is quoted in one line") {
+TEST_CASE("a response that is not a Status is quoted on one line") {
   struct Case {
     std::string body;
     std::string expected;
@@ -107,7 +107,7 @@ TEST_CASE("the floor of the next try: the header's, else the Status's") {
   CHECK_FALSE(api_error("get x", 429, "", {}).retry_after);
 }
 
-TEST_CASE("paths go over the wire and into messages") {
+TEST_CASE("paths as sent and as shown in messages") {
   struct Case {
     Path path;
     std::vector<std::string> segments;

@@ -115,7 +115,7 @@ TEST_CASE("the answer is the caller's, once, and never from within the asking ca
   CHECK(h.server.open() == 0);
 }
 
-TEST_CASE("without a token nothing is sent, and that is told later") {
+TEST_CASE("without a token nothing is sent, and the error is reported later") {
   Harness h;
   Caller caller;
   h.tokens->problem = input_error("no such file");
@@ -127,7 +127,7 @@ TEST_CASE("without a token nothing is sent, and that is told later") {
   CHECK(h.server.asked().empty());
 }
 
-TEST_CASE("a 2xx that does not speak of the object is no answer: it is asked again") {
+TEST_CASE("a 2xx response without the object is retried") {
   const auto* odd = GENERATE("", "{}", "null", "[]", "7", R"({"metadata": {"name": "other"}})", R"({"metadata": []})",
                              R"({"kind": "Status", "status": "Success"})", R"({"kind": "Status", "metadata": {"name": "train-1"}})");
   const auto ask = GENERATE(0, 1, 2, 3);
@@ -179,7 +179,7 @@ TEST_CASE("while a token is made others go on, and what waits for it is sent whe
   CHECK(given_up.count == 0);
 }
 
-TEST_CASE("what may pass is tried again, what may not is told") {
+TEST_CASE("transient errors are retried, others are reported") {
   struct Case {
     std::string name;
     Reply reply;
@@ -229,7 +229,7 @@ TEST_CASE("what is surely there is asked for again, for some seconds") {
   CHECK(unsure.error().status == 404);
 }
 
-TEST_CASE("who doubts refusals asks again for some seconds, and believes what the API server says of the object") {
+TEST_CASE("with doubt set, rejections are retried for some seconds, and what the API server says about the object is accepted") {
   Harness h;
   Retry retry;
   retry.doubts_refusals = true;
@@ -271,7 +271,7 @@ TEST_CASE("pauses grow, and end at the caller's limit with the last reason") {
   CHECK(caller.error().error.message == "get pytorchjobs/train-1: HTTP 503: busy (after " + std::to_string(asked.size()) + " attempts)");
 }
 
-TEST_CASE("who has little time left has what is only read asked for anew: now, and soon again") {
+TEST_CASE("after hurry() pending reads are sent again: now, and soon once more") {
   Harness h;
   Caller caller, writer;
   const auto odd = GENERATE(Reply::silent(), Reply::text("busy", 503), Reply::lost());
@@ -343,7 +343,7 @@ TEST_CASE("Retry-After is a floor, and no try is made that would undercut it") {
   }
 }
 
-TEST_CASE("a server that wishes for a day is asked again within a minute, and its wish is told at once") {
+TEST_CASE("a server that requests a day's delay is retried within a minute, and its request is reported at once") {
   Harness h;
   Caller caller;
   std::vector<std::string> told;
@@ -373,7 +373,7 @@ TEST_CASE("a server that wishes for a longer pause than there is patience does n
   CHECK(h.server.asked()[1].at - h.server.asked()[0].at < 16s);
 }
 
-TEST_CASE("a refused token is read anew, once") {
+TEST_CASE("a rejected token is reread once") {
   Harness h;
   Caller caller;
   h.server.reply(Reply::text("Unauthorized", 401));
@@ -470,7 +470,7 @@ TEST_CASE("a list is read in pages") {
   CHECK(lines == std::vector{first, first + "&continue=next/1", first + "&continue=next/1", first + "&continue=next/2"});
 }
 
-TEST_CASE("an expired continue token begins the list anew, at last without pages") {
+TEST_CASE("an expired continue token restarts the list, finally without pages") {
   Harness h;
   Caller caller;
   h.server.reply(Reply::text(to_text(page({"a"}, "1"))));
@@ -501,7 +501,7 @@ TEST_CASE("a continue token that comes again is an error: the list would have no
   CHECK(h.server.asked().size() == 3);
 }
 
-TEST_CASE("trouble tells whether the server answers") {
+TEST_CASE("trouble shows whether the server responds") {
   Harness h;
   std::vector<std::string> told;
   h.client->on_trouble([&](const std::string& reason) { told.push_back(reason.substr(0, reason.find(" ("))); });
@@ -517,7 +517,7 @@ TEST_CASE("trouble tells whether the server answers") {
   CHECK(told == std::vector<std::string>{"cannot reach the API server", "", "the API server answers 500", ""});
 }
 
-TEST_CASE("lists of nothing, and answers that are no lists") {
+TEST_CASE("empty lists, and responses that are not lists") {
   struct Case {
     std::string body;
     bool list;
@@ -550,12 +550,12 @@ TEST_CASE("what the reader of a list does not need is dropped page by page") {
   CHECK(h.server.asked()[0].header("Accept").starts_with("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"));
 }
 
-TEST_CASE("trouble is told once, from the second failure on, and its end") {
+TEST_CASE("trouble is reported once, from the second failure on, and so is its end") {
   Harness h;
   Caller caller;
   std::vector<std::string> told;
   h.client->on_trouble([&](const std::string& reason) { told.push_back(reason); });
-  SECTION("a first failure is nothing to tell") {
+  SECTION("a first failure is not reported") {
     h.server.reply(Reply::lost());
     h.server.reply(there());
     h.client->get(train, {}, {}, caller.done(h.loop)).detach();
@@ -595,7 +595,7 @@ TEST_CASE("trouble is told once, from the second failure on, and its end") {
   }
 }
 
-TEST_CASE("the client may be destroyed when trouble is told") {
+TEST_CASE("the client may be destroyed when trouble is reported") {
   Harness h;
   h.client->on_trouble([&](const std::string&) { h.client.reset(); });
   h.server.serve([&](const auto&) { return Reply::lost(); });
@@ -676,7 +676,7 @@ TEST_CASE("a merge patch of what is not there, or that admission refuses, is not
   CHECK(caller.error().status == meant.status);
 }
 
-TEST_CASE("a server's words are told without the token and without the values of the Secret that it was sent") {
+TEST_CASE("a server's message is reported without the token and without the values of the Secret that was sent") {
   Harness h;
   Caller caller;
   const Path secrets{"v1", "secrets", "ns", "", ""};
@@ -709,7 +709,7 @@ TEST_CASE("a Secret's value that a webhook quotes as JSON, and the token in base
   CHECK(caller.error().error.message.find(R"(webhook denied {"minio-secretkey": "[redacted]"} [redacted])") != std::string::npos);
 }
 
-TEST_CASE("a stream's end is told without the token") {
+TEST_CASE("the end of a stream is reported without the token") {
   Harness h;
   h.server.reply(Reply::text("who is token-1?", 403));
   std::optional<Result<http::Response>> ended;

@@ -85,7 +85,7 @@ void check_refused(const Result<Credentials>& result, const std::vector<std::str
 
 }  // namespace
 
-TEST_CASE("in a pod, the service account says where and who") {
+TEST_CASE("in a pod, the service account determines server and identity") {
   const TempDir folder;
   write(folder.path() / "token", secret + "\n");
   write(folder.path() / "ca.crt", pem);
@@ -188,7 +188,7 @@ TEST_CASE("a token file that is not there, or holds no token, is an error that d
   }
 }
 
-TEST_CASE("a context brings its server, certificates, token and namespace together, embedded or as files beside the kubeconfig") {
+TEST_CASE("a context provides server, certificates, token and namespace, inline or as files next to the kubeconfig") {
   const TempDir folder;
   write(folder.path() / "pki/ca.crt", pem);
   write(folder.path() / "pki/client.crt", pem);
@@ -223,12 +223,12 @@ TEST_CASE("a context brings its server, certificates, token and namespace togeth
     CHECK(credentials->description == "context main of kubeconfig of the Secret");
     CHECK(token_of(*credentials) == secret);
   }
-  SECTION("not verified, because it says so") {
+  SECTION("not verified, as specified") {
     const auto credentials = from_text(config_text("", "server: 'https://api.example', insecure-skip-tls-verify: true"));
     REQUIRE(credentials);
     CHECK_FALSE(credentials->endpoint->verify);
   }
-  SECTION("a token file counts more than a token") {
+  SECTION("a token file takes precedence over a token") {
     write(folder.path() / "token", "from-file");
     write(folder.path() / "config", config_text("token: inline, tokenFile: token"));
     auto credentials = from_kubeconfig(folder.path() / "config", "");
@@ -237,7 +237,7 @@ TEST_CASE("a context brings its server, certificates, token and namespace togeth
   }
 }
 
-TEST_CASE("the files of KUBECONFIG are merged: what the first one says counts, what is missing is skipped") {
+TEST_CASE("the files of KUBECONFIG are merged: the first one takes precedence, missing ones are skipped") {
   const TempDir folder;
   write(folder.path() / "a/config",
         "current-context: one\nclusters: [{name: c, cluster: {server: 'https://first', certificate-authority: ca}}]\nusers: null\n"
@@ -264,7 +264,7 @@ TEST_CASE("the files of KUBECONFIG are merged: what the first one says counts, w
   check_refused(from_kubeconfig(path("nowhere"), ""), {path("nowhere"), "No such file"});
 }
 
-TEST_CASE("an empty file in KUBECONFIG's list says nothing") {
+TEST_CASE("an empty file in KUBECONFIG's list is ignored") {
   const TempDir folder;
   const auto empty = folder.path() / "empty", full = folder.path() / "config";
   write(empty, "\n");
@@ -298,14 +298,14 @@ TEST_CASE("a token of a kubeconfig that is refused is read again, for the same c
     expected = "new";
   }
   SECTION("the server is another") { write(file, config("one", "https://second", "token: new")); }
-  SECTION("a plug-in stands there now") { write(file, config("one", "https://first", "exec: {apiVersion: x, command: /bin/false}")); }
-  SECTION("the file is no kubeconfig for a moment") { write(file, "{"); }
+  SECTION("a plug-in is set there now") { write(file, config("one", "https://first", "exec: {apiVersion: x, command: /bin/false}")); }
+  SECTION("the file is temporarily not a kubeconfig") { write(file, "{"); }
   SECTION("the file is gone") { std::filesystem::remove(file); }
   credentials->token->refused();
   CHECK(token_of(*credentials) == expected);
 }
 
-TEST_CASE("without KUBECONFIG it is the file in the home folder, and its absence is said") {
+TEST_CASE("without KUBECONFIG the file in the home folder is read, and its absence is reported") {
   const TempDir folder;
   const Variable home("HOME", folder.path());
   const Variable list("KUBECONFIG", "");
@@ -464,7 +464,7 @@ TEST_CASE("a client certificate that a plug-in gives goes into the endpoint, and
   CHECK(credentials->token->endpoint() == first);  // the same certificate: its connections stay
 }
 
-TEST_CASE("v1beta1 is spoken, too, and a plug-in on the PATH is found") {
+TEST_CASE("v1beta1 is supported, too, and a plug-in on the PATH is found") {
   const TempDir folder;
   write_program(folder.path() / "a-plugin", echo(answer(R"({"token":"beta"})", "v1beta1")));
   write(folder.path() / "config", config_text("exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: a-plugin}"));
@@ -474,7 +474,7 @@ TEST_CASE("v1beta1 is spoken, too, and a plug-in on the PATH is found") {
   CHECK(token_of(*credentials) == "beta");
 }
 
-TEST_CASE("a plug-in that cannot do its work is told by name, with its hint, and what it prints is not shown") {
+TEST_CASE("a failing plug-in is reported by name, with its hint, and its output is not shown") {
   struct Row {
     std::string script;
     std::string message;
@@ -534,7 +534,7 @@ TEST_CASE("a plug-in that fails later does not end what goes on: its last token 
   REQUIRE(credentials);
   CHECK(token_of(*credentials) == "t");
   const auto late = Time(std::chrono::minutes(60));
-  while (plugin.runs() < 2) CHECK(token_of(*credentials, late - std::chrono::seconds(5)) == "t");  // nobody waits for the new one
+  while (plugin.runs() < 2) CHECK(token_of(*credentials, late - std::chrono::seconds(5)) == "t");  // the new one is not waited for
   static_cast<void>(token_of(*credentials, late));                                                 // whether the second run had ended by now
   CHECK(token_of(*credentials, late + std::chrono::seconds(5)) == "t");
   write_program(plugin.folder.path() / "bin/plugin", "exit 1\n");
@@ -543,7 +543,7 @@ TEST_CASE("a plug-in that fails later does not end what goes on: its last token 
   CHECK(token.error().kind == ErrorKind::unavailable);
 }
 
-TEST_CASE("several who ask at once are told of one failure of a plug-in, later ones of another") {
+TEST_CASE("concurrent requests get one failure of a plug-in, later ones another") {
   const Plugin plugin("exit 1\n");
   auto credentials = plugin.credentials();
   REQUIRE(credentials);

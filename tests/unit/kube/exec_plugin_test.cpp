@@ -27,14 +27,14 @@ ExecPlugin shell(const std::string& script) {
   return plugin;
 }
 
-// Its process id, once it has written it there.
+// Waits until the process has written its pid to the file.
 pid_t written_to(const std::string& file) {
   pid_t pid = 0;
   while (!(std::ifstream(file) >> pid)) ::usleep(1'000);
   return pid;
 }
 
-// Killed, and reaped by whoever inherited it; a zombie is none any more.
+// Whether the process ends within 20 s; a zombie counts as ended.
 bool ends(pid_t pid) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   const auto state = [pid] {
@@ -49,7 +49,7 @@ bool ends(pid_t pid) {
 
 }  // namespace
 
-TEST_CASE("nobody waits for a plug-in that hangs, and it ends with whoever wanted its token") {
+TEST_CASE("a plug-in that hangs does not block, and is killed when its token source is destroyed") {
   const TempDir folder;
   const auto file = (folder.path() / "pid").string();
   auto source = exec_token(shell("echo $$ > " + file + "; exec sleep 3600"), std::make_shared<const http::Endpoint>());
@@ -60,7 +60,7 @@ TEST_CASE("nobody waits for a plug-in that hangs, and it ends with whoever wante
   CHECK(ends(pid));
 }
 
-TEST_CASE("whoever wants an end gives up a plug-in that hangs; other tries may bring a token") {
+TEST_CASE("hurry() kills a plug-in that hangs; another run may return a token") {
   const TempDir folder;
   const auto file = (folder.path() / "pid").string();
   // The first run hangs, the others do what the file says.
@@ -79,12 +79,12 @@ TEST_CASE("whoever wants an end gives up a plug-in that hangs; other tries may b
   CHECK(token.has_value() == ends_well);
   if (ends_well) return;
   CHECK(token.error().kind == ErrorKind::cancelled);
-  CHECK(token_ready(*source, Time(Duration(4'900))));  // whoever asks soon is told the same
+  CHECK(token_ready(*source, Time(Duration(4'900))));  // within 5 s the same error is returned
   std::ofstream(file + "2") << works;
   CHECK(source->token(Time(Duration(5'000))).has_value());
 }
 
-TEST_CASE("a plug-in, and what it has begun, ends with a process that is killed") {
+TEST_CASE("a plug-in and its children end when our process is killed") {
   const TempDir folder;
   const auto file = (folder.path() / "pid").string();
   const auto plugin = shell(GENERATE("echo $$ > ", "sleep 3600 & echo $! > ") + file + "; " + GENERATE("exec sleep 3600", "wait; sleep 3600"));
@@ -98,14 +98,14 @@ TEST_CASE("a plug-in, and what it has begun, ends with a process that is killed"
   CHECK(ends(written_to(file)));
 }
 
-TEST_CASE("a plug-in that does not end is killed with what it started when its time is over") {
+TEST_CASE("a plug-in that exceeds its timeout is killed with its children") {
   const auto printed = run_exec_plugin(shell("sleep 3600 & sleep 3600"), Duration(50));
   REQUIRE_FALSE(printed);
   CHECK(printed.error().kind == ErrorKind::denied);
   CHECK_THAT(printed.error().message, Contains("'/bin/sh'") && Contains("did not end within") && Contains("killed"));
 }
 
-TEST_CASE("a daemon that a plug-in leaves behind, with its output open, is not waited for") {
+TEST_CASE("a daemon left by a plug-in, with its output open, is not waited for") {
   const auto begin = std::chrono::steady_clock::now();
   const auto printed = run_exec_plugin(shell("sleep 30 & echo $!"), Duration(20'000));
   REQUIRE(printed);
@@ -113,7 +113,7 @@ TEST_CASE("a daemon that a plug-in leaves behind, with its output open, is not w
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
 }
 
-TEST_CASE("an answer longer than a pipe holds comes whole") {
+TEST_CASE("output longer than the pipe buffer is read completely") {
   const auto printed = run_exec_plugin(shell("i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done"));
   REQUIRE(printed);
   CHECK(printed->size() == 3000 * 41);

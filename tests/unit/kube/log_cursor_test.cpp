@@ -107,7 +107,7 @@ TEST_CASE("what a new connection serves again is known, in whichever order it wa
   }
 }
 
-TEST_CASE("where a connection stands among what is known") {
+TEST_CASE("the position of a connection among the known lines") {
   LogCursor cursor;
   cursor.begin();
   CHECK(cursor.place() == LogCursor::Place::caught);

@@ -37,7 +37,7 @@ const std::string third_line = "2026-11-21T08:15:11.000000003Z three\n";
 
 }  // namespace
 
-TEST_CASE("a stream that was given the next attempt's log hands over to that attempt's stream, which goes on where it was") {
+TEST_CASE("a stream that got the next attempt's log hands it over to that attempt's stream at its position") {
   Attempts a;
   a.serve(first_line + second_line, Reply::End::open);
   a.serve(first_line + second_line + third_line, Reply::End::open);

@@ -218,11 +218,11 @@ void no_line_twice(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("whatever happens on the way, each line of a log comes once and in order", "[native]") {
+TEST_CASE("whatever faults occur, each line of a log is delivered once and in order", "[native]") {
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) each_line_once(seed);
 }
 
-TEST_CASE("no line of a log that is rotated comes twice, and what is missing is told", "[native]") {
+TEST_CASE("no line of a rotated log is delivered twice, and missing lines are reported", "[native]") {
   for (std::uint64_t seed = 1; seed <= 500; ++seed) no_line_twice(seed);
 }
 

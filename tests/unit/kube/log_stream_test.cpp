@@ -114,7 +114,7 @@ TEST_CASE("lines come in batches, as the bytes do") {
   CHECK(r.told == Words{"a\nb\nc\n"});
 }
 
-TEST_CASE("what the agent says stands on a line of its own, also where the program has not ended its last one") {
+TEST_CASE("a message of the agent is on a line of its own, even if the program's last line is incomplete") {
   Reader r;
   r.h.server.reply(
       log("10:loss=0.125trainstep: outputs\n10:trainstep: outputstrainstep: twice\n10:a trainstep: b\n10:\"trainstep: "
@@ -125,7 +125,7 @@ TEST_CASE("what the agent says stands on a line of its own, also where the progr
                         "100%\ntrainstep: d\n"});
 }
 
-TEST_CASE("a page in place of a log is none of its lines: the log is asked for again") {
+TEST_CASE("a page in place of a log is not delivered: the log is requested again") {
   Reader r;
   const auto* type = GENERATE("text/html", "text/html; charset=utf-8", "application/json");
   auto page = Reply::text("maintenance loss=7\n");
@@ -138,7 +138,7 @@ TEST_CASE("a page in place of a log is none of its lines: the log is asked for a
   CHECK(r.asked().front() == "follow");
 }
 
-TEST_CASE("a container that has not started is waited for; that it is said never to have started is told") {
+TEST_CASE("a container that has not started is waited for; one that never starts is reported") {
   Reader r;
   for (int i = 0; i < 20; ++i) r.h.server.reply(i % 3 == 0 ? refusal(404, "NotFound", "no such container", {{"kind", "pods/log"}}) : waiting());
   SECTION("it starts") {
@@ -160,7 +160,7 @@ TEST_CASE("a container that has not started is waited for; that it is said never
   }
 }
 
-TEST_CASE("a log that cannot be had is told, and that is the end") {
+TEST_CASE("an unavailable log is reported, and the stream ends") {
   struct Case {
     std::string name;
     Reply reply;
@@ -201,7 +201,7 @@ TEST_CASE("a server that begins to serve may refuse the first requests for a log
   CHECK(r.told == Words{"a\n"});
 }
 
-TEST_CASE("a pod of which nobody has said that it has gone may be unknown to a server that is behind") {
+TEST_CASE("a pod not known to be gone may be unknown to a lagging server") {
   Reader r;
   for (int i = 0; i < 6; ++i) r.h.server.reply(Reply::text("", 503));
   for (int i = 0; i < 2; ++i) r.h.server.reply(pod_gone());
@@ -216,7 +216,7 @@ TEST_CASE("a pod of which nobody has said that it has gone may be unknown to a s
   CHECK(r.told == Words{"a\n", "b\n", "complete"});
 }
 
-TEST_CASE("a server may be behind for some seconds: so long several answers that there is no such pod are not believed") {
+TEST_CASE("a server may lag for some seconds: until then, several 404s for the pod are not final") {
   Reader r;
   int asked = 0;
   r.h.server.serve([&](const auto&) { return ++asked <= 4 ? pod_gone() : log("10:a\n", Reply::End::whole); });
@@ -288,7 +288,7 @@ TEST_CASE("a server that ends each connection at once is not asked in a busy loo
   CHECK(r.h.server.asked().size() < 3600 / 15);
 }
 
-TEST_CASE("after the end, what never gets better is given up, and an API server that does not answer is waited for") {
+TEST_CASE("after the end, permanent errors are given up, and an API server that does not respond is waited for") {
   Reader r;
   const auto begin = r.h.loop.now();
   r.h.server.reply(log("10:a\n"));
@@ -312,7 +312,7 @@ TEST_CASE("after the end, what never gets better is given up, and an API server 
   }
 }
 
-TEST_CASE("a log that was rotated while nobody read is told as a loss") {
+TEST_CASE("a log rotated while it was not read is reported as incomplete") {
   Reader r;
   r.h.server.reply(log("10:a\n11:b\n", Reply::End::cut));
   SECTION("lines are missing") {
@@ -360,7 +360,7 @@ TEST_CASE("a container that starts again in place does not mix its lines with th
     CHECK(r.told == Words{"a\nb\n", "c\n", "complete"});
     CHECK(r.asked().back() == "read previous 08:15:10Z");
   }
-  SECTION("nobody says so: then it was rotated") {
+  SECTION("not reported: then it was rotated") {
     r.h.loop.run(30s);
     CHECK(r.told == Words{"a\nb\n", "lost: lines between 08:15:11 and 08:15:20 may be missing: the log was rotated", "new 1\nnew 2\n"});
   }
@@ -384,7 +384,7 @@ TEST_CASE("the log of the attempt before is read to its end without being asked 
   CHECK(r.asked() == Words{"read previous"});
 }
 
-TEST_CASE("what the kubelet says instead of a log is no line of it") {
+TEST_CASE("the kubelet's message in place of a log is not delivered as a line") {
   Reader r;
   r.h.server.reply(log("10:a\n", Reply::End::cut));
   r.h.server.serve([](const auto&) { return Reply::text("unable to retrieve container logs for containerd://0123\n"); });
@@ -395,7 +395,7 @@ TEST_CASE("what the kubelet says instead of a log is no line of it") {
   CHECK(r.told == Words{"a\n", "lost: lines after 08:15:10 may be missing: unable to retrieve container logs for containerd://0123", "complete"});
 }
 
-TEST_CASE("lines of a kubelet that knows no time stamps come once, too") {
+TEST_CASE("lines of a kubelet without timestamps are delivered once, too") {
   Reader r;
   r.h.server.reply({.pieces = {{0ms, "a\nb\na\n"}}, .end = Reply::End::cut});
   r.h.server.reply({.pieces = {{0ms, "a\nb\na\na\nc\n"}}, .end = Reply::End::open});
@@ -419,7 +419,7 @@ TEST_CASE("a line without end comes in parts, each once") {
   CHECK(all.ends_with("x\nb\n"));
 }
 
-TEST_CASE("a log stream may be destroyed, or told of the end, in each of its callbacks") {
+TEST_CASE("a log stream may be destroyed, or ended, in each of its callbacks") {
   for (const std::string at : {"lines", "lost", "complete"}) {
     for (const auto destroy : {true, false}) {
       INFO(at << destroy);
@@ -454,7 +454,7 @@ TEST_CASE("a log stream may be destroyed, or told of the end, in each of its cal
   }
 }
 
-TEST_CASE("a log stream that is gone waits for nothing") {
+TEST_CASE("a destroyed log stream has no pending timers") {
   for (const auto when : {0ms, 1ms, 2ms, 500ms, 5000ms}) {
     Reader r;
     r.h.server.serve([](const auto&) { return log("10:a\n", Reply::End::whole); });
@@ -503,7 +503,7 @@ TEST_CASE("a log that is held waits for its reader, for hours, and goes on with 
   CHECK(r.asked() == Words{"follow"});
 }
 
-TEST_CASE("a log that is held when its connection is made anew is held there, too") {
+TEST_CASE("a log stream that is held stays so when it reconnects") {
   Reader r;
   r.h.server.reply(log("10:a\n", Reply::End::cut));
   r.h.server.reply({.pieces = {{1s, stamped("10:a\n11:b\n")}}, .end = Reply::End::open});
@@ -518,7 +518,7 @@ TEST_CASE("a log that is held when its connection is made anew is held there, to
   CHECK(r.told == Words{"a\n", "b\n"});
 }
 
-TEST_CASE("a log that cannot be read is told with its cause after some seconds, once each time") {
+TEST_CASE("an unreadable log is reported with its cause after some seconds, once per series") {
   Reader r;
   r.tells_waits = true;
   const auto broken = refusal(500, "InternalError", "remote error: tls: internal error");
@@ -529,7 +529,7 @@ TEST_CASE("a log that cannot be read is told with its cause after some seconds, 
   r.h.loop.run(10min);
   REQUIRE(r.told.size() == 1);
   CHECK_THAT(r.told.front(), Contains("waits: cannot be read at present") && Contains("tls: internal error"));
-  SECTION("after the end its rest is given up soon, with the cause") {
+  SECTION("after the end its rest is soon given up, with the cause") {
     r.stream->ended();
     r.h.loop.run(10s);
     REQUIRE(r.told.size() == 3);
@@ -546,7 +546,7 @@ TEST_CASE("a log that cannot be read is told with its cause after some seconds, 
   }
 }
 
-TEST_CASE("a log that cannot be read when its container ends is given up after two minutes") {
+TEST_CASE("a log that is unreadable when its container ends is given up after two minutes") {
   Reader r;
   r.h.server.reply(log("10:a\n", Reply::End::whole));
   r.h.server.serve([&](const FakeTransport::Asked&) { return refusal(500, "InternalError", "no agent available"); });
@@ -559,7 +559,7 @@ TEST_CASE("a log that cannot be read when its container ends is given up after t
   CHECK(r.told.back() == "complete");
 }
 
-TEST_CASE("minutes without an answer do not count as refusals of the rest of a log") {
+TEST_CASE("minutes without a response do not count as rejections of the rest of a log") {
   Reader r;
   int asked = 0;
   r.h.server.serve([&](const FakeTransport::Asked&) -> Reply {

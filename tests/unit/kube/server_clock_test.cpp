@@ -13,16 +13,16 @@ const Time noon = *from_rfc3339("2026-11-21T12:00:00Z");
 
 }  // namespace
 
-TEST_CASE("a server that tells no time is not known") { CHECK_FALSE(ServerClock().ahead(noon)); }
+TEST_CASE("a server without a Date header is unknown") { CHECK_FALSE(ServerClock().ahead(noon)); }
 
-TEST_CASE("one of several servers whose clock is wrong does not count") {
+TEST_CASE("one of several servers with a wrong clock is ignored") {
   ServerClock clock;
   const auto wrong = GENERATE(2h, -2h);
   for (int i = 0; i < 20; ++i) clock.told(noon + i * 1s + (i % 2 == 0 ? wrong : 0h), noon + i * 1s);
   CHECK(clock.ahead(noon + 20s) == 0ms);
 }
 
-TEST_CASE("when our clock was set, what was told before does not count any more") {
+TEST_CASE("after our clock was set, earlier samples are ignored") {
   ServerClock clock;
   const auto jump = GENERATE(2h, -2h);
   for (int i = 0; i < 20; ++i) clock.told(noon + i * 1s, noon + i * 1s);

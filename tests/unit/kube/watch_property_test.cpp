@@ -129,7 +129,7 @@ class Collection {
       default:
         break;
     }
-    if (below(3) == 0) change();  // that nobody is told of on this connection
+    if (below(3) == 0) change();  // that is not sent on this connection
   }
 
   std::mt19937_64 m_random;
@@ -171,7 +171,7 @@ void converges(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("whatever happens on the way, what a watch has told is the truth in the end", "[native]") {
+TEST_CASE("whatever faults occur, a watch finally reports the actual state", "[native]") {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) converges(seed);
 }
 

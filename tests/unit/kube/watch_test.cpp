@@ -63,7 +63,7 @@ using Words = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a watch lists, then tells what changes from there on") {
+TEST_CASE("a watch lists, then reports changes from there on") {
   Watcher w;
   w.options.label_selector = "run=1";
   w.options.field_selector = "metadata.name=x";
@@ -88,7 +88,7 @@ TEST_CASE("a watch lists, then tells what changes from there on") {
   CHECK(asked.request.silence == Duration(1860s));
 }
 
-TEST_CASE("an event that comes twice is no second deletion") {
+TEST_CASE("a repeated event is not a second deletion") {
   Watcher w;
   const auto twice = [](const std::string& line) { return line + line; };
   w.h.server.reply(list({pod("a", "3"), pod("b", "5")}, "7"));
@@ -165,7 +165,7 @@ TEST_CASE("how a connection ends decides where the next one begins") {
   }
 }
 
-TEST_CASE("the first list is waited for as long as it takes, the version of an empty one is none") {
+TEST_CASE("the first list is waited for without a limit; an empty list has no version") {
   Watcher w;
   const auto begin = w.h.loop.now();
   w.h.server.serve([&](const auto& asked) {
@@ -225,7 +225,7 @@ TEST_CASE("a refusal of what another process has followed until now is believed 
   }
 }
 
-TEST_CASE("what trying again cannot help is told soon before the first watch, and believed late after it") {
+TEST_CASE("permanent errors are reported soon before the first watch, and late after it") {
   for (const auto status : {400, 401, 403, 404, 405}) {
     INFO(status);
     {
@@ -275,7 +275,7 @@ TEST_CASE("a server that closes every second for hours is asked ever more rarely
   for (const auto& word : w.told) CHECK(word == "=");
 }
 
-TEST_CASE("connections that end without a word mean listing again, as they may let no events through") {
+TEST_CASE("connections that end without an event cause a new list, as they may drop events") {
   const auto lives = GENERATE(0ms, 900ms, 40'000ms, 500'000ms);
   Watcher w;
   w.h.server.reply(list({}, "7"));
@@ -290,7 +290,7 @@ TEST_CASE("connections that end without a word mean listing again, as they may l
   CHECK(w.h.server.asked().size() < 2 * 2 * 3600 / 10);  // ever more rarely
 }
 
-TEST_CASE("bookmarks of what is known are no words, and do not hide that nothing else comes") {
+TEST_CASE("bookmarks with a known version do not hide that no events arrive") {
   Watcher w;
   w.h.server.reply(list({}, "7"));
   w.h.server.serve([](const auto& asked) {
@@ -313,7 +313,7 @@ TEST_CASE("where nothing happens, a connection of its whole time with bookmarks 
   CHECK(w.h.server.asked().size() <= 50);
 }
 
-TEST_CASE("a list that is older than what was seen is another server's, which is behind: it is asked for again") {
+TEST_CASE("a list older than a known state is from a lagging server: it is requested again") {
   Watcher w;
   w.h.server.reply(list({pod("a", "3")}, "99"));
   w.h.server.reply(events(event("DELETED", pod("a", "101")) + event("ADDED", pod("b", "102")), Reply::End::whole));
@@ -337,7 +337,7 @@ TEST_CASE("a list that is older than what was seen is another server's, which is
   }
 }
 
-TEST_CASE("which version is the older is said of numbers only") {
+TEST_CASE("versions are compared only if they are numbers") {
   CHECK(is_older_version("99", "101"));
   CHECK_FALSE(is_older_version("101", "99"));
   CHECK_FALSE(is_older_version("99", "99"));
@@ -349,7 +349,7 @@ TEST_CASE("which version is the older is said of numbers only") {
   }
 }
 
-TEST_CASE("a connection that stays open and tells nothing at all is given up, and what there is is listed") {
+TEST_CASE("a connection that stays open without any event is dropped, and the objects are listed") {
   Watcher w;
   w.h.server.reply(list({}, "7"));
   const auto nothing = GENERATE_COPY(open(), Reply::silent());  // not even an answer's beginning
@@ -374,7 +374,7 @@ TEST_CASE("a number that is too long for a number hides nothing of an event") {
   CHECK(w.told == Words{"=", "+ a@8"});
 }
 
-TEST_CASE("410 on each reconnect for hours is no busy loop either, and what there is keeps being told") {
+TEST_CASE("410 on each reconnect for hours causes no busy loop either, and the state is still reported") {
   Watcher w;
   int version = 0;
   w.h.server.serve([&](const auto& asked) {
@@ -389,7 +389,7 @@ TEST_CASE("410 on each reconnect for hours is no busy loop either, and what ther
   CHECK(w.told.back() == "= a@" + std::to_string(version));
 }
 
-TEST_CASE("a server that was away and has no past any more is asked at once for what there is") {
+TEST_CASE("a server that has lost its history is listed at once") {
   Watcher w;
   w.h.server.reply(list({}, "7"));
   for (int i = 0; i < 12; ++i) w.h.server.reply(Reply::lost());
@@ -462,7 +462,7 @@ TEST_CASE("a watch may be destroyed in each of its callbacks") {
   }
 }
 
-TEST_CASE("a watch that is gone waits for nothing") {
+TEST_CASE("a destroyed watch has no pending timers") {
   for (const auto when : {0ms, 1ms, 2ms, 3ms, 1000ms, 3000ms}) {
     Watcher w;
     w.h.server.reply(list({}, "7"));
@@ -477,7 +477,7 @@ TEST_CASE("a watch that is gone waits for nothing") {
   }
 }
 
-TEST_CASE("a watch that cannot be opened again is told as trouble") {
+TEST_CASE("a watch that cannot be reopened is reported as trouble") {
   Watcher w;
   Words trouble;
   w.h.client->on_trouble([&](const std::string& reason) { trouble.push_back(reason); });

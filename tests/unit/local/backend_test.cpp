@@ -137,7 +137,7 @@ TEST_CASE("a replica can be started again") {
   CHECK(fixture.endings["main"].succeeded());
 }
 
-TEST_CASE("what is missing on this machine is said before anything starts") {
+TEST_CASE("missing prerequisites on this machine are reported before anything starts") {
   plan::Request request;
   request.train_specification = R"({"image": "registry.example/train:1", "command": ["no-such-trainer"]})";
   Fixture no_command(make_plan(request));
@@ -146,7 +146,7 @@ TEST_CASE("what is missing on this machine is said before anything starts") {
   CHECK_FALSE(no_command.prepared);
 }
 
-TEST_CASE("an input that does not exist is said before anything starts") {
+TEST_CASE("a missing input is reported before anything starts") {
   plan::Request request;
   request.train_specification =
       "name: t\ninputs: [{name: data, type: Dataset}]\nimplementation: {container: {image: any, command: [cat, {inputPath: data}]}}";
@@ -156,7 +156,7 @@ TEST_CASE("an input that does not exist is said before anything starts") {
   CHECK_THAT(fixture.failed(), Catch::Contains("train_dataset_dir: /no/such/data does not exist"));
 }
 
-TEST_CASE("too few GPUs and a missing interpreter are said before anything starts") {
+TEST_CASE("too few GPUs and a missing interpreter are reported before anything starts") {
   auto distribution = pytorch(2);
   distribution["worker_gpus"] = 1;
   Fixture gpus(shell_plan("true", distribution), {.run_dir = {}, .python = {}, .gpus = std::vector<std::string>{"0"}});
@@ -196,7 +196,7 @@ TEST_CASE("what the primary wrote is collected, what others wrote is not") {
   CHECK(rank == "1");
 }
 
-TEST_CASE("a place below its path that the program names is its output, one beside it is none") {
+TEST_CASE("a location below its path that the program names is its output, one next to it is not") {
   const auto [named, present] = GENERATE(table<std::string, bool>({{"$0/weights", true}, {"$0.bin", false}}));
   CAPTURE(named);
   const TempDir folder;
@@ -316,14 +316,14 @@ TEST_CASE("SIGKILL of mpirun leaves no rank", "[subreaper]") {
 TEST_CASE("an mpirun that fails before its ranks begin ends too") {
   const FakeMpirun mpirun;
   auto distribution = mpi(2);
-  distribution["mpirun_arguments"] = {"-np", "0"};  // the fake takes the first -np and starts nobody
+  distribution["mpirun_arguments"] = {"-np", "0"};  // the fake takes the first -np and starts no rank
   Fixture fixture(shell_plan("echo never", distribution), mpirun.options());
   fixture.until_ended(1);
   CHECK(fixture.said.count("worker-0") == 0);
   CHECK(fixture.said["launcher"] == "mpirun says 0\n");
 }
 
-TEST_CASE("without mpirun, or with a strange one, a run says what to install") {
+TEST_CASE("without mpirun, or with an unknown one, the error says what to install") {
   Fixture none(shell_plan("true", mpi(2)), {.run_dir = {}, .python = {}, .environment = {{"PATH", "/no/such/folder:/usr/sbin"}}, .gpus = {}});
   CHECK_THAT(none.failed(), Catch::Contains("apt-get install openmpi-bin") || Catch::Contains("sh not found"));
   none.destroy();

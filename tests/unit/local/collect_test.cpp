@@ -100,7 +100,7 @@ TEST_CASE("values are read from their files as the type they were declared with"
   CHECK(to_text(*found.value) == row.value);
 }
 
-TEST_CASE("numbers that are none are values too") {
+TEST_CASE("non-finite numbers are values, too") {
   const auto plan = v1_plan("loss Float");
   for (const auto* text : {"nan", "NaN", "-inf", "Infinity\n"}) {
     CAPTURE(text);
@@ -145,7 +145,7 @@ TEST_CASE("None is a text where a text is optional, and nothing where nothing is
   CHECK_THAT(other.error(), Catch::Contains("got \"None\""));
 }
 
-TEST_CASE("a value from before the run is no result of it") {
+TEST_CASE("a value written before the run is not its result") {
   const TempDir folder;
   auto plan = v1_plan("accuracy Float");
   plan.binding.outputs.front().path = plan::StepPath{"metrics", (folder.path() / "metrics").string(), "", "", Json::object()};
@@ -184,7 +184,7 @@ TEST_CASE("an artifact is present when it was written") {
   CHECK(run.only().path == run.path("model"));
 }
 
-TEST_CASE("an artifact that nobody but root can look into is an error, not an absent one") {
+TEST_CASE("an artifact readable only by root is an error, not an absent one") {
   const auto plan = v1_plan("", "model Model");
   Run run(plan);
   run.be_readable();
@@ -237,7 +237,7 @@ TEST_CASE("an artifact that is present by its metadata does not make an older fi
   CHECK_FALSE(run.only().earlier);
 }
 
-TEST_CASE("the executor output of KFP v2 counts more than files") {
+TEST_CASE("the executor output of KFP v2 takes precedence over files") {
   const auto plan = v1_plan("accuracy Float");
   Run run(plan);
   run.write("accuracy", "0.1");
@@ -258,7 +258,7 @@ TEST_CASE("an artifact takes its metadata, and a place of its own, from the exec
   CHECK(to_text(found.metadata) == R"({"accuracy":0.9})");
 }
 
-TEST_CASE("an artifact is where the program says that it lies: a file that is there, or a complete address") {
+TEST_CASE("an artifact is where the program reports it: an existing file, or a complete address") {
   const auto plan = v1_plan("", "model Model");
   Run run(plan);
   const TempDir folder;
@@ -285,7 +285,7 @@ TEST_CASE("an artifact is where the program says that it lies: a file that is th
   }
 }
 
-TEST_CASE("of two places that a program names the one counts at which there can be something") {
+TEST_CASE("of two reported locations the usable one is taken") {
   const auto plan = v1_plan("", "model Model");
   Run run(plan);
   const auto [uri, path] = GENERATE(table<std::string, std::string>({{"s3://b/k", "/nowhere"}, {"/nowhere", "s3://b/k"}, {"hf://", "s3://b/k"}}));
@@ -294,7 +294,7 @@ TEST_CASE("of two places that a program names the one counts at which there can 
   CHECK(run.only().present);
 }
 
-TEST_CASE("an artifact of a type of metrics is told to be one") {
+TEST_CASE("an artifact of a metrics type is reported as metrics") {
   const auto [type, metrics] = GENERATE(
       table<std::string, bool>({{"Metrics", true}, {"system.ClassificationMetrics", true}, {"SlicedClassificationMetrics", true}, {"Model", false}}));
   CAPTURE(type);
@@ -303,7 +303,7 @@ TEST_CASE("an artifact of a type of metrics is told to be one") {
   CHECK(run.only().metrics == metrics);
 }
 
-TEST_CASE("a value that is declared as a Float is told to be one, also where it is whole") {
+TEST_CASE("a value declared as a Float is reported as one, even if it is an integer") {
   const auto [type, floating] = GENERATE(table<std::string, bool>({{"Float", true}, {"Integer", false}, {"String", false}}));
   CAPTURE(type);
   const auto plan = v1_plan("value " + type);
@@ -332,7 +332,7 @@ TEST_CASE("an executor output that cannot be read is an error, not a success") {
   CHECK_THAT(run.error(), Catch::Contains("is not an object"));
 }
 
-TEST_CASE("files are counted for people with all that lies below, but not what is empty") {
+TEST_CASE("the file count in messages includes everything below, except empty files") {
   const TempDir folder;
   const auto put = [&](const std::string& name, std::size_t bytes) {
     fs::create_directories((folder.path() / name).parent_path());

@@ -86,7 +86,7 @@ TEST_CASE("the operator's value wins over the user's, the user's over ours") {
   CHECK(value(environment, "MINE") == "yes");
 }
 
-TEST_CASE("what only a cluster has is taken from here or left out, and said once") {
+TEST_CASE("values that only a cluster has are taken from the environment or omitted, and reported once") {
   const auto plan = shell_plan("true", {{"distribution_type", "PyTorch"}, {"number_of_workers", 3}},
                                {{"environment", {{"TOKEN", {{"secret", "s"}, {"key", "k"}}}, {"OTHER", {{"config_map", "c"}, {"key", "k"}}}}}});
   auto host = here;

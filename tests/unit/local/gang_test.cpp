@@ -48,7 +48,7 @@ TEST_CASE("a program that starts its own ranks is started once for each replica"
   CHECK(described(shell_plan("torchrun train.py", {{"distribution_type", "PyTorch"}, {"processes_per_worker", 2}})) == "master-0+P+A setup+O ");
 }
 
-TEST_CASE("a gang that no machine can bear is refused") {
+TEST_CASE("a gang too large for one machine is rejected") {
   CHECK(check_gang(shell_plan("true", {{"distribution_type", "PyTorch"}, {"number_of_workers", 512}})));
   const auto checked = check_gang(shell_plan("true", {{"distribution_type", "PyTorch"}, {"number_of_workers", 513}}));
   REQUIRE_FALSE(checked);

@@ -41,7 +41,7 @@ TEST_CASE("parameter servers get no GPU") {
   CHECK(division->shares.back().devices.empty());
 }
 
-TEST_CASE("without any GPU training goes on by CPU, and that is said") {
+TEST_CASE("without a GPU training runs on CPUs, and this is reported") {
   const auto division = divide_gpus(with_gpus("PyTorch", 2, 1), {});
   REQUIRE(division.has_value());
   CHECK(devices(*division) == std::vector<std::string>{"", ""});
@@ -55,7 +55,7 @@ TEST_CASE("too few GPUs are an error that says needed and there") {
   CHECK_THAT(division.error().message, Catch::Contains("needs 3 GPUs, this machine has 2"));
 }
 
-TEST_CASE("GPUs that nobody asked for stay unseen, and that is said") {
+TEST_CASE("GPUs that were not requested are hidden, and this is reported") {
   const auto division = divide_gpus(with_gpus("PyTorch", 1, 0), {"0"});
   REQUIRE(division.has_value());
   CHECK(devices(*division) == std::vector<std::string>{""});

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST_CASE("Files with a program's variables are their owner's alone, and go with the run") {
+TEST_CASE("Files with a program's variables are readable by their owner only, and removed with the run") {
   const TempDir folder;
   const auto files = mpi_files(folder.path(), 2);
   const std::vector<RankCommand> ranks(2, {folder.path(), {{"HF_TOKEN", "hf-12345678"}}, {"true"}});

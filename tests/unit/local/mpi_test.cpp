@@ -17,7 +17,7 @@ plan::Plan mpi_plan(int workers, const Json& arguments = Json::array()) {
   return shell_plan("true", {{"distribution_type", "MPI"}, {"number_of_workers", workers}, {"mpirun_arguments", arguments}});
 }
 
-TEST_CASE("mpirun's version tells whose it is") {
+TEST_CASE("mpirun's version output identifies the implementation") {
   CHECK(mpi_flavour("mpirun (Open MPI) 4.1.4\n") == MpiFlavour::open_mpi);
   CHECK(mpi_flavour("mpirun (Open MPI) 5.0.7\n") == MpiFlavour::open_mpi);
   CHECK(mpi_flavour("HYDRA build details:\n    Version: 4.0.2\n") == MpiFlavour::mpich);

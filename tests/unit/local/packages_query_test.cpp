@@ -61,7 +61,7 @@ TEST_CASE("only what an interpreter does not satisfy is missing") {
   }
 }
 
-TEST_CASE("extras count as far as they can be understood") {
+TEST_CASE("extras are taken into account as far as they can be resolved") {
   CHECK(missing("kfp[all]", false).empty());
   CHECK(missing("kfp[kubernetes]", false) == "kfp[kubernetes]\n");
   CHECK(missing("kfp[all]", true) == "kfp[all]\n");

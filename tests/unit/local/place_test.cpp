@@ -48,7 +48,7 @@ TEST_CASE("only the primary has the real outputs, all have the same inputs") {
   CHECK(fs::path(master->placement.outputs.at("odd/name")).parent_path() == "/run/outputs");
 }
 
-TEST_CASE("a path that is no UTF-8 is refused: the JSON that names it for the program, and results, cannot hold it") {
+TEST_CASE("a path that is not UTF-8 is rejected: the JSON for the program, and results, cannot contain it") {
   const auto refusal = [](const std::string& model_dir, const std::string& run_dir, const std::string& input = "data") {
     auto plan = plan_with_outputs(model_dir);
     for (auto& bound : plan.binding.inputs)
@@ -62,7 +62,7 @@ TEST_CASE("a path that is no UTF-8 is refused: the JSON that names it for the pr
   CHECK_THAT(refusal("/out/model", "/run", "/data\xff"), Catch::Contains("train_dataset_dir: /data\\xff is not valid UTF-8"));
 }
 
-TEST_CASE("a run's folder that is no UTF-8 is no obstacle for a program that is not told of it") {
+TEST_CASE("a run folder that is not UTF-8 is accepted if it is not passed to the program") {
   const auto plan = shell_plan("true");
   CHECK(check_path_texts(plan, "/run\xff"));
 }
@@ -90,7 +90,7 @@ TEST_CASE("the processes of a replica share its files and folders, and each has 
   }
 }
 
-TEST_CASE("an address is no place of this machine, for inputs and outputs") {
+TEST_CASE("an address is not a path on this machine, for inputs and outputs") {
   auto plan = plan_with_outputs("/out/model");
   plan.binding.outputs.front().path = plan::StepPath{"model_dir", "", "s3://bucket/model", "", Json::object()};
   const auto place = place_of(plan, "/run", gang(plan).front());

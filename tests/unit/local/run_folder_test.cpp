@@ -26,7 +26,7 @@ TEST_CASE("a run's folder belongs to one run at a time") {
   CHECK(RunFolder::claim(path).has_value());
 }
 
-TEST_CASE("a run's folder that was renamed, replaced or removed is not kept, and one that its path leads to again is") {
+TEST_CASE("a run folder that was renamed, replaced or removed is detected, and one that is reachable again is accepted") {
   const TempDir temp;
   const auto above = temp.path() / "runs", path = above / "one", other = temp.path() / "other";
   const auto folder = RunFolder::claim(path);
@@ -133,7 +133,7 @@ TEST_CASE("a folder is a run's when it is new, empty, or was one before") {
   CHECK(RunFolder::check(path).has_value());
 }
 
-TEST_CASE("a folder that holds what no run has made is refused, also behind a link") {
+TEST_CASE("a folder with contents that no run created is rejected, even through a link") {
   const TempDir temp;
   fs::create_directories(temp.path() / "venv/bin");
   fs::create_directory_symlink(temp.path() / "venv", temp.path() / "link");

@@ -12,7 +12,7 @@ using namespace trainstep;
 using namespace trainstep::local;
 namespace fs = std::filesystem;
 
-TEST_CASE("a run's temporary folder lies below the TMPDIR that it was given, and goes with all that is in it") {
+TEST_CASE("a run's temporary folder is below its TMPDIR, and is removed with all its contents") {
   const TempDir folder;
   process::Variables environment{{"TMPDIR", folder.path().string()}};
   fs::path made;
@@ -31,7 +31,7 @@ TEST_CASE("a run's temporary folder lies below the TMPDIR that it was given, and
   CHECK(fs::is_directory(folder.path()));
 }
 
-TEST_CASE("a temporary folder that somebody points at stays") {
+TEST_CASE("a temporary folder that a link refers to is kept") {
   const TempDir folder;
   process::Variables environment{{"TMPDIR", folder.path().string()}};
   {
@@ -41,7 +41,7 @@ TEST_CASE("a temporary folder that somebody points at stays") {
   CHECK(fs::is_directory(*process::find_variable(environment, "TMPDIR")));
 }
 
-TEST_CASE("a TMPDIR that takes no folder is named") {
+TEST_CASE("a TMPDIR in which no folder can be created is reported") {
   const TempDir folder;
   const auto absent = (folder.path() / "absent").string();
   const auto made = make_scratch({{"TMPDIR", absent}}, scratch_path({{"TMPDIR", absent}}));
@@ -50,7 +50,7 @@ TEST_CASE("a TMPDIR that takes no folder is named") {
   CHECK(made.error().message.starts_with("TMPDIR: cannot create a temporary folder in " + absent + ": No such file or directory"));
 }
 
-TEST_CASE("where no temporary folder can be made the environment stays as it is, and nothing lies in it") {
+TEST_CASE("if no temporary folder can be created, the environment stays unchanged") {
   const TempDir folder;
   const auto absent = (folder.path() / "absent").string();
   process::Variables environment{{"TMPDIR", absent}};
@@ -65,7 +65,7 @@ TEST_CASE("where no temporary folder can be made the environment stays as it is,
   CHECK(fs::is_directory(folder.path()));
 }
 
-TEST_CASE("a temporary folder has a path before anything is made, for who removes it") {
+TEST_CASE("a temporary folder has a path before it is created, for the guard that removes it") {
   const TempDir folder;
   const process::Variables environment{{"TMPDIR", folder.path().string()}};
   const auto path = scratch_path(environment);
@@ -73,5 +73,5 @@ TEST_CASE("a temporary folder has a path before anything is made, for who remove
   CHECK(fs::is_empty(folder.path()));
   CHECK(path != scratch_path(environment));
   CHECK(*make_scratch(environment, path) == path);
-  CHECK_FALSE(make_scratch(environment, path));  // nobody else's is taken
+  CHECK_FALSE(make_scratch(environment, path));  // another run's folder is not used
 }

@@ -18,7 +18,7 @@ using namespace trainstep::log;
 
 namespace {
 
-// A log into a pipe, and whoever may read it.
+// A log written to a pipe, and its reader.
 struct Story {
   Fd reader, pipe;
   PollLoop loop;
@@ -70,7 +70,7 @@ struct Story {
 
 }  // namespace
 
-TEST_CASE("whoever writes the log is held when its reader falls behind, and goes on when he has caught up") {
+TEST_CASE("a producer is paused while the log's reader lags, and resumed when it has caught up") {
   Story story;
   story.flood(4);
   story.until_told(Pressure::full);
@@ -80,7 +80,7 @@ TEST_CASE("whoever writes the log is held when its reader falls behind, and goes
   CHECK(story.log->writer().waiting() <= Writer::full);
 }
 
-TEST_CASE("a reader who takes nothing for seconds is one that does not read; then he does") {
+TEST_CASE("a reader that reads nothing for seconds is stalled, until it reads again") {
   Story story;
   story.flood(4);
   story.until_told(Pressure::stalled);
@@ -89,7 +89,7 @@ TEST_CASE("a reader who takes nothing for seconds is one that does not read; the
   CHECK(story.told.front() == Pressure::full);
 }
 
-TEST_CASE("the end waits for a reader, and not for one who does not read") {
+TEST_CASE("the end waits for a slow reader, but not for a stalled one") {
   for (const bool reads : {true, false}) {
     Story story;
     story.flood(2);
@@ -104,7 +104,7 @@ TEST_CASE("the end waits for a reader, and not for one who does not read") {
   }
 }
 
-TEST_CASE("who is in a hurry waits for nobody who does not read") {
+TEST_CASE("after hurry() a reader that does not read is not waited for") {
   Story story;
   story.flood(2);
   bool done = false;
@@ -117,7 +117,7 @@ TEST_CASE("who is in a hurry waits for nobody who does not read") {
   CHECK(story.log->writer().waiting() > 0);
 }
 
-TEST_CASE("what is too much for the memory is left out only where nobody reads and nobody can wait, and then it is said") {
+TEST_CASE("lines that exceed the memory are dropped only if the log is not read and the producer cannot wait, and this is reported") {
   Story story;
   story.flood(4);
   story.log->may_leave_out(false);

@@ -46,7 +46,7 @@ void tell(Log& log) {
 
 }  // namespace
 
-TEST_CASE("every line carries whose it is, the story the time since the start") {
+TEST_CASE("every line has its source, and our own the time since the start") {
   const auto text = written({}, [](Log& log) {
     log.say(began, Level::info, "starting");
     log.output(began, "worker-1", "one\n\ntwo\n");
@@ -75,7 +75,7 @@ TEST_CASE("levels are known by their names") {
   CHECK_FALSE(level_of(""));
 }
 
-TEST_CASE("JSON lines are one valid object each, whatever the text holds; ours tell their level") {
+TEST_CASE("each JSON line is a valid object, whatever the text; our own have a level") {
   const auto text = written({Format::json, Level::info}, [](Log& log) {
     log.output(began, "worker-0", "say \"hi\" \xff \x1b[31mred\x1b[0m\x1b[2J\n");
     log.say(began, Level::warning, "two\nlines \xff");
@@ -92,7 +92,7 @@ TEST_CASE("JSON lines are one valid object each, whatever the text holds; ours t
   CHECK(text.find('\n', newline + 1) == text.size() - 1);
 }
 
-TEST_CASE("nobody's words begin a line of their own, in the story or in a program's output") {
+TEST_CASE("untrusted text cannot start a log line, in our messages or in a program's output") {
   const auto text = written({}, [](Log& log) {
     log.say(began, Level::info, "pull failed: no\n[trainstep]  0:00  succeeded");
     log.output(began, "worker-0", "99%\r[trainstep]  0:00  succeeded\n\x1b[A[trainstep]  0:00  succeeded\n");
@@ -107,7 +107,7 @@ TEST_CASE("a bar that was drawn again and again is one line in a file: its last 
   CHECK(text == "[main] 100%|####|\n");
 }
 
-TEST_CASE("lines of ours hold no secret, those of the replicas are theirs") {
+TEST_CASE("our own lines contain no secrets, lines of replicas are unchanged") {
   const auto text = written({.secrets = {"hunter22"}}, [](Log& log) {
     log.say(began, Level::info, "get https://me:pw@host/?X-Amz-Signature=abc with hunter22");
     log.output(began, "worker-0", "hunter22\n");

@@ -55,7 +55,7 @@ void put(Writer& writer, std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("every byte arrives in its order, whatever pauses the reader makes, and whether the pipe blocks or not") {
+TEST_CASE("every byte arrives in order, whatever the reader's pauses, on blocking and non-blocking pipes") {
   for (const int flags : {0, O_NONBLOCK}) {
     for (const unsigned seed : {1U, 2U, 3U}) {
       auto pipe = make_pipe(flags);
@@ -78,7 +78,7 @@ TEST_CASE("every byte arrives in its order, whatever pauses the reader makes, an
   }
 }
 
-TEST_CASE("who does not read holds nobody up: commit returns, finish ends, and so does the writer") {
+TEST_CASE("a log that is not read blocks nothing: commit returns, finish ends, and so does the writer") {
   const auto pipe = make_pipe();
   const std::string lines(std::size_t{3} << 20U, '\n');
   Writer writer(pipe.write.get());
@@ -113,7 +113,7 @@ TEST_CASE("without a reader nothing waits") {
   CHECK(closed.finish(Duration(60'000)));
 }
 
-TEST_CASE("a full disk ends nothing, and is said once") {
+TEST_CASE("a full disk ends nothing, and is reported once") {
   auto errors = make_pipe();
   const Fd stderr_before(::dup(STDERR_FILENO));
   ::dup2(errors.write.get(), STDERR_FILENO);
@@ -131,7 +131,7 @@ TEST_CASE("a full disk ends nothing, and is said once") {
   CHECK(said == "trainstep: cannot write the log: No space left on device; the run continues, log lines are lost\n");
 }
 
-TEST_CASE("the bell rings when enough has been read, once for each wish") {
+TEST_CASE("the wake-up descriptor becomes readable once per request when enough was read") {
   auto pipe = make_pipe();
   const auto rings = [](const Writer& writer, int limit_ms) {
     pollfd bell{writer.bell(), POLLIN, 0};

@@ -48,7 +48,7 @@ TEST_CASE("a pipeline root's query is read and does not belong to the key") {
   CHECK(address->query == http::Query{{"region", "eu-central-1"}, {"endpoint", "https://store"}});
 }
 
-TEST_CASE("what is no address is refused") {
+TEST_CASE("an invalid address is rejected") {
   for (const auto* text : {"", "bucket/key", "/path", "http://bucket/key", "s3:/bucket", "s3://", "s3:///key", "s3://b", "s3://a b/key",
                            "s3://a..b/key", "S3://bucket/key"}) {
     INFO(text);
@@ -58,7 +58,7 @@ TEST_CASE("what is no address is refused") {
   }
 }
 
-TEST_CASE("a child lies below its address") {
+TEST_CASE("a child is below its address") {
   CHECK(Address::parse("s3://bucket")->child("a").text() == "s3://bucket/a");
   CHECK(Address::parse("s3://bucket/a")->child("b/c").text() == "s3://bucket/a/b/c");
 }

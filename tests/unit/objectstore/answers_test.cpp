@@ -37,7 +37,7 @@ TEST_CASE("a page of a listing holds keys as they are meant") {
   CHECK(plain->next.empty());
 }
 
-TEST_CASE("what is no listing is no answer") {
+TEST_CASE("anything but a listing is an error") {
   for (const std::string body :
        {"", "<html>proxy</html>", "<ListBucketResult><Contents>", "<ListBucketResult><Contents><Key>a</Key></Contents></ListBucketResult>",
         "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"}) {
@@ -63,7 +63,7 @@ TEST_CASE("an upload begins with an id and ends with an etag, or with an error a
   CHECK(retryable(read_completed("complete", "").error()));
 }
 
-TEST_CASE("a refusal tells what was tried, the store's words, and what to do") {
+TEST_CASE("an error has the operation, the store's message and the remedy") {
   struct Row {
     int status;
     const char* code;

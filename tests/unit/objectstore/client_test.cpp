@@ -116,7 +116,7 @@ TEST_CASE_METHOD(Bucket, "a store that says it has other bytes than were sent ha
     server.reply(reply);
     CHECK(put("hello"));
   }
-  SECTION("its tags are no sums") {
+  SECTION("its ETags are not MD5 sums") {
     server.reply(with_etag(md5_hex("another sum") + "-1"));
     CHECK(put("hello"));
   }
@@ -155,7 +155,7 @@ TEST_CASE_METHOD(Bucket, "an object whose bytes are not those of its ETag is ask
     CHECK(get(Range{0, 5}).value() == "hello");
     CHECK(server.asked().size() == 2);
   }
-  SECTION("a part tells nothing of the whole") {
+  SECTION("a part says nothing about the whole") {
     server.reply(said("bytes 0-4/9"));
     CHECK(get(Range{0, 5}).value() == "hellp");
   }
@@ -165,7 +165,7 @@ TEST_CASE_METHOD(Bucket, "an object whose bytes are not those of its ETag is ask
     server.reply(reply);
     CHECK(get().value() == "hellp");
   }
-  SECTION("cut, then whole: the sum begins anew") {
+  SECTION("truncated, then complete: the sum starts over") {
     auto cut = with_etag(md5_hex("hello"));
     cut.pieces = {{1ms, "he"}};
     cut.end = Reply::End::cut;
@@ -192,7 +192,7 @@ TEST_CASE_METHOD(Bucket, "what may pass is tried again, each time with a signatu
   CHECK(server.asked()[5].at - server.asked()[4].at >= 20s);
 }
 
-TEST_CASE_METHOD(Bucket, "what cannot pass is told at once") {
+TEST_CASE_METHOD(Bucket, "permanent errors are reported at once") {
   server.reply(refusal(404, "NoSuchBucket"));
   const auto answer = put("hello");
   REQUIRE_FALSE(answer);
@@ -200,7 +200,7 @@ TEST_CASE_METHOD(Bucket, "what cannot pass is told at once") {
   CHECK(server.asked().size() == 1);
 }
 
-TEST_CASE_METHOD(Bucket, "a store that stays away is given up after the timeout, with the number of tries") {
+TEST_CASE_METHOD(Bucket, "an unreachable store is given up after the timeout, with the number of attempts") {
   server.serve([](const auto&) { return Reply::lost(); });
   const auto begin = loop.now();
   const auto answer = put("hello");
@@ -211,7 +211,7 @@ TEST_CASE_METHOD(Bucket, "a store that stays away is given up after the timeout,
   CHECK(loop.now() - begin < 335s);
 }
 
-TEST_CASE_METHOD(Bucket, "keys that are refused are asked for anew, once") {
+TEST_CASE_METHOD(Bucket, "rejected credentials are requested again once") {
   server.reply(refusal(403, "InvalidAccessKeyId"));
   server.reply(with_etag("e1"));
   CHECK(put("hello"));
@@ -255,14 +255,14 @@ TEST_CASE_METHOD(Bucket, "that keys cannot be had is not taken for the store's a
   CHECK_FALSE(*listed);
 }
 
-TEST_CASE_METHOD(Bucket, "a 404 without the store's code is retried, as whoever answers for it may only do so for a while") {
+TEST_CASE_METHOD(Bucket, "a 404 without the store's code is retried, as it may be a proxy's") {
   server.reply(Reply::text("<html>default backend - 404</html>", 404));
   server.reply(Reply::text("", 404));
   server.reply(with_etag("e"));
   CHECK(get());
 }
 
-TEST_CASE_METHOD(Bucket, "nothing is at an address if a listing says so, not if HEAD alone does") {
+TEST_CASE_METHOD(Bucket, "an address is empty if a listing shows it, not on HEAD alone") {
   server.reply(Reply::text("<ListBucketResult></ListBucketResult>"));
   server.reply(Reply::text("", 404));
   server.reply(Reply::text("<ListBucketResult><Contents><Key>dir/k</Key><Size>42</Size></Contents></ListBucketResult>"));
@@ -331,7 +331,7 @@ TEST_CASE_METHOD(Bucket, "bytes that are taken as they come: from the beginning 
     CHECK(fetch(take).error().error.kind == ErrorKind::conflict);
     CHECK(taken.empty());
   }
-  SECTION("who takes them cannot") {
+  SECTION("the receiver fails") {
     server.reply(whole);
     const auto answer = fetch([](std::int64_t, std::string_view) -> Result<void> { return input_error("/data: no space"); });
     REQUIRE_FALSE(answer);
@@ -357,7 +357,7 @@ TEST_CASE_METHOD(Bucket, "head, list and remove") {
   CHECK_FALSE(outcome<std::monostate>([&](auto done) { client.remove(object, done).detach(); }));
 }
 
-TEST_CASE_METHOD(Bucket, "an upload in parts: begun, filled, completed; or given up") {
+TEST_CASE_METHOD(Bucket, "a multipart upload: created, filled, completed; or aborted") {
   server.reply(Reply::text("<InitiateMultipartUploadResult><UploadId>u 1</UploadId></InitiateMultipartUploadResult>"));
   CHECK(outcome<std::string>([&](auto done) { client.begin_upload(object, done).detach(); }).value() == "u 1");
   CHECK(server.asked()[0].line() == "POST /b/dir/k uploads=");
@@ -372,7 +372,7 @@ TEST_CASE_METHOD(Bucket, "an upload in parts: begun, filled, completed; or given
   CHECK(outcome<std::monostate>([&](auto done) { client.abort_upload(object, "u 1", done).detach(); }));
 }
 
-TEST_CASE_METHOD(Bucket, "a call that is cancelled tells nothing, and its exchange ends") {
+TEST_CASE_METHOD(Bucket, "a cancelled call reports nothing, and its exchange ends") {
   int told = 0;
   auto id = client.put(object, text("x"), [&](const auto&) { ++told; });
   loop.run(1s);
@@ -383,7 +383,7 @@ TEST_CASE_METHOD(Bucket, "a call that is cancelled tells nothing, and its exchan
   CHECK(told == 0);
 }
 
-TEST_CASE_METHOD(Bucket, "a bucket lies in the region that the store names, and is asked there from then on") {
+TEST_CASE_METHOD(Bucket, "a bucket is in the region that the store names, which is used from then on") {
   const auto home = GENERATE("Region", "header");
   server.serve([&](const FakeTransport::Asked& asked) {
     if (asked.header("Authorization").find("/eu-central-1/s3/") != std::string::npos) return with_etag("e");
@@ -408,7 +408,7 @@ TEST_CASE_METHOD(Bucket, "calls under way together all learn the region") {
   CHECK(stored == 3);
 }
 
-TEST_CASE_METHOD(Bucket, "of AWS another region is another host; what can be no region's name is none") {
+TEST_CASE_METHOD(Bucket, "for AWS another region is another host; an invalid region name is ignored") {
   Client aws(loop, server, Store{{"https", "s3.amazonaws.com", 443, "", {}}}, keys, 1);
   std::string region = "eu-central-1";
   server.serve([&](const FakeTransport::Asked& asked) {
@@ -424,7 +424,7 @@ TEST_CASE_METHOD(Bucket, "of AWS another region is another host; what can be no 
   }
 }
 
-TEST_CASE_METHOD(Bucket, "a region that is not taken either is told with what to correct") {
+TEST_CASE_METHOD(Bucket, "a region that is not accepted either is reported with what to correct") {
   server.serve([](const auto&) {
     return Reply::text("<Error><Code>AuthorizationHeaderMalformed</Code><Message>expecting 'x'</Message><Region>x</Region></Error>", 400);
   });
@@ -455,7 +455,7 @@ TEST_CASE_METHOD(Bucket, "uploads that were begun are listed page by page") {
   CHECK(server.asked().at(1).query("upload-id-marker") == "1");
 }
 
-TEST_CASE_METHOD(Bucket, "pages of uploads that go round in a circle come to an end") {
+TEST_CASE_METHOD(Bucket, "cyclic upload pages end") {
   server.serve([](const auto&) {
     return Reply::text("<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>a</NextKeyMarker></ListMultipartUploadsResult>");
   });
@@ -481,13 +481,13 @@ TEST_CASE_METHOD(Bucket, "a store whose answers keep a call waiting is named aft
     CHECK_THAT(told[1], Catch::StartsWith("60 s: "));
     CHECK(told.size() <= 4);
   }
-  SECTION("a success that is none") {
+  SECTION("a false success") {
     server.serve([](const auto&) { return refusal(200, "InternalError"); });
     client.complete_upload(object, "u", {"e"}, [](const auto&) {}).detach();
     loop.run(6s);
     CHECK(told.size() == 1);
   }
-  SECTION("not one that passes, nor one that does not answer: that is told elsewhere") {
+  SECTION("not a permanent one, nor a missing response: these are reported elsewhere") {
     server.reply(refusal(503, "SlowDown"));
     server.reply(Reply::text("", 200));
     client.remove(object, [](const auto&) {}).detach();
@@ -534,7 +534,7 @@ TEST_CASE_METHOD(Bucket, "a pause that a store asks for is not waited for longer
   CHECK(loop.now() - began <= 6min);
 }
 
-TEST_CASE_METHOD(Bucket, "a listing whose pages have no end comes to one") {
+TEST_CASE_METHOD(Bucket, "an endless listing ends with an error") {
   int pages = 0;
   const auto key = GENERATE(as<std::string>(), "", "<Contents><Key>dir/k/always</Key><Size>1</Size><ETag>e</ETag></Contents>");
   server.serve([&](const auto&) {
@@ -550,7 +550,7 @@ TEST_CASE_METHOD(Bucket, "a listing whose pages have no end comes to one") {
   CHECK_THAT(found->error().error.message, Contains("list s3://b/dir/k") && Contains("does not end"));
 }
 
-TEST_CASE_METHOD(Bucket, "pages of uploads that have no end come to one") {
+TEST_CASE_METHOD(Bucket, "endless upload pages end with an error") {
   int pages = 0;
   server.serve([&](const auto&) {
     return Reply::text("<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>" + std::to_string(++pages) +
@@ -564,7 +564,7 @@ TEST_CASE_METHOD(Bucket, "pages of uploads that have no end come to one") {
   CHECK_THAT(found->error().error.message, Contains("does not end"));
 }
 
-TEST_CASE_METHOD(Bucket, "a store that quotes the keys it was sent is told without them") {
+TEST_CASE_METHOD(Bucket, "credentials that a store quotes are redacted") {
   keys->secret = "SKEY-98765432";
   keys->token = "session-12345678";
   for (int i = 0; i < 2; ++i)

@@ -48,7 +48,7 @@ struct Pod {
 
 }  // namespace
 
-TEST_CASE_METHOD(Pod, "keys in files are read anew for each question") {
+TEST_CASE_METHOD(Pod, "credentials in files are read for each request") {
   const CredentialsFiles files{here.path() / "accesskey", here.path() / "secretkey"};
   const auto keys = credentials_in_files(files);
   CHECK(ask(*keys).find("No such file") != std::string::npos);
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(Pod, "keys in files are read anew for each question") {
   CHECK(ask(*keys) == "b s ");
 }
 
-TEST_CASE_METHOD(Pod, "the environment's own keys count before all others") {
+TEST_CASE_METHOD(Pod, "credentials of the environment take precedence over all others") {
   auto environment = web_identity();
   environment.insert({{"AWS_ACCESS_KEY_ID", "a"}, {"AWS_SECRET_ACCESS_KEY", "s"}, {"AWS_SESSION_TOKEN", "t"}});
   begin(environment);
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(Pod, "a web identity is exchanged in the pod's own region, wher
   CHECK(service.asked()[1].request.url.host == "sts.eu-north-1.amazonaws.com");
 }
 
-TEST_CASE_METHOD(Pod, "who asks while keys are fetched gets the same answer") {
+TEST_CASE_METHOD(Pod, "concurrent requests for credentials get the same result") {
   begin(web_identity());
   service.reply(Reply::text(role("one", std::chrono::minutes(60))));
   int answers = 0;
@@ -135,7 +135,7 @@ TEST_CASE_METHOD(Pod, "a container's credentials are asked for with its token") 
   CHECK(service.asked()[1].request.url.text() == "http://169.254.170.2/v2/credentials/x");
 }
 
-TEST_CASE_METHOD(Pod, "a service that refuses is told, and asked again by the next question") {
+TEST_CASE_METHOD(Pod, "a rejecting service is reported, and asked again by the next request") {
   begin(web_identity());
   service.reply(Reply::text("<Error/>", 403));
   CHECK(ask() == "credentials for AWS_ROLE_ARN: the service answered 403");
@@ -147,7 +147,7 @@ TEST_CASE_METHOD(Pod, "a service that refuses is told, and asked again by the ne
   CHECK(ask() == "now s t");
 }
 
-TEST_CASE_METHOD(Pod, "a web identity without a role is told before anybody is asked") {
+TEST_CASE_METHOD(Pod, "a web identity without a role is reported before any request") {
   auto environment = web_identity();
   environment.erase("AWS_ROLE_ARN");
   begin(environment);
@@ -155,7 +155,7 @@ TEST_CASE_METHOD(Pod, "a web identity without a role is told before anybody is a
   CHECK(service.asked().empty());
 }
 
-TEST_CASE_METHOD(Pod, "without any keys the message tells where they could be") {
+TEST_CASE_METHOD(Pod, "without any credentials the message lists the possible sources") {
   begin({});
   CHECK(ask().starts_with("no credentials for the object store: the environment has neither AWS_ACCESS_KEY_ID"));
 }

@@ -83,7 +83,7 @@ TEST_CASE_METHOD(OddStore, "two lost answers do not leave the uploads of a tree 
   CHECK(loop.now() - began < 60s);
 }
 
-TEST_CASE_METHOD(OddStore, "a tree whose uploads nobody would list is not told to be removed; who may not list them leaves them") {
+TEST_CASE_METHOD(OddStore, "a tree whose uploads cannot be listed is not reported as removed; without list permission they are left") {
   objects["model/a"] = "x";
   SECTION("no answer") {
     forget_uploads(1'000);
@@ -102,7 +102,7 @@ TEST_CASE_METHOD(OddStore, "a tree whose uploads nobody would list is not told t
   CHECK(objects.empty());
 }
 
-TEST_CASE_METHOD(OddStore, "an upload whose beginning was not answered is given up, also when the look for it has to be repeated") {
+TEST_CASE_METHOD(OddStore, "an upload whose creation got no response is aborted, even if listing it has to be repeated") {
   const TempDir here;
   REQUIRE(write_file_atomically(here.path() / "large", "longer than one part"));
   lose_beginnings = true;
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(OddStore, "a store that was silent about one object's uploads i
   CHECK(uploads.empty());
 }
 
-TEST_CASE_METHOD(OddStore, "pages that overlap, are not sorted, or hold what was not asked for: each object once, as it was told last") {
+TEST_CASE_METHOD(OddStore, "pages that overlap, are unsorted, or contain unrelated keys: each object once, with its last listed state") {
   page({{"model/b", 1}, {"model/c", 2}}, "1");
   page({{"model/c", 3}, {"model/a", 4}, {"other/model/d", 5}, {"mo", 6}, {"model", 7}, {"models/e", 8}}, "");
   const auto found = list();
@@ -163,7 +163,7 @@ TEST_CASE_METHOD(OddStore, "pages that come again and again under new names have
   CHECK(pages < 1'100);
 }
 
-TEST_CASE_METHOD(OddStore, "an upload that is listed twice is given up once") {
+TEST_CASE_METHOD(OddStore, "an upload that is listed twice is aborted once") {
   transport.reply(Reply::text("<ListBucketResult></ListBucketResult>"));
   transport.reply(Reply::text("", 404));
   transport.reply(Reply::text("<ListBucketResult></ListBucketResult>"));  // of the object itself
@@ -191,7 +191,7 @@ TEST_CASE_METHOD(OddStore, "another part of the object than was asked for is not
   CHECK(transport.asked().size() == 2);
 }
 
-TEST_CASE_METHOD(OddStore, "a store with another clock is spoken to in its time, and that is said once") {
+TEST_CASE_METHOD(OddStore, "for a store with another clock its time is used, and this is reported once") {
   const auto ahead = GENERATE(Duration(3h), Duration(-26h));
   std::vector<std::string> told;
   client.on_waiting([&](const std::string& text) { told.push_back(text); });
@@ -219,7 +219,7 @@ TEST_CASE_METHOD(OddStore, "a store with another clock is spoken to in its time,
   CHECK_THAT(told[0], Contains(ahead > 0h ? "http://store:9000 is 3 h 00 min ahead of" : "behind") && Contains("signing requests with its time"));
 }
 
-TEST_CASE_METHOD(OddStore, "a look is refused without a word: the clock may be why") {
+TEST_CASE_METHOD(OddStore, "a HEAD is rejected without a message: the clock may be the reason") {
   fault = [&](const FakeTransport::Asked& asked) -> std::optional<Reply> {
     if (asked.header("X-Amz-Date") > basic(loop.now() + 2h)) return std::nullopt;
     auto reply = Reply::text("", 403);
@@ -233,7 +233,7 @@ TEST_CASE_METHOD(OddStore, "a look is refused without a word: the clock may be w
   REQUIRE((head && *head));
 }
 
-TEST_CASE_METHOD(OddStore, "a clock that a store finds wrong whatever is signed is told") {
+TEST_CASE_METHOD(OddStore, "a clock that a store rejects whatever is signed is reported") {
   fault = [&](const FakeTransport::Asked&) {
     auto reply = refusal(403, "RequestTimeTooSkewed");
     reply.headers = {{"Date", http_date(loop.now() + 3h)}};
@@ -248,7 +248,7 @@ TEST_CASE_METHOD(OddStore, "a clock that a store finds wrong whatever is signed 
   CHECK(transport.asked().size() <= 3);
 }
 
-TEST_CASE_METHOD(OddStore, "an answer that comes drop by drop is no answer: the call comes to its end") {
+TEST_CASE_METHOD(OddStore, "a response that trickles in is cut off: the call ends in time") {
   auto drops = Reply::text("<");
   drops.pieces.assign(2'000, {30s, " "});
   transport.serve([drops](const auto&) { return drops; });

@@ -50,7 +50,7 @@ gs:
 
 }  // namespace
 
-TEST_CASE("without a configuration KFP's own store and the environment's keys count") {
+TEST_CASE("without a configuration KFP's own store and the credentials of the environment are used") {
   CHECK(launcher("minio://mlpipeline/v2") == "http://seaweedfs.kubeflow:9000 minio path mlpipeline-minio-artifact(accesskey,secretkey)");
   CHECK(launcher("s3://bucket/x") == "https://s3.amazonaws.com us-east-1 host environment");
   CHECK(launcher("gs://bucket/x") == "https://storage.googleapis.com auto path environment");
@@ -67,7 +67,7 @@ TEST_CASE("the launcher's configuration is read as KFP reads it") {
   CHECK(launcher("gs://bucket/x", providers).find("HMAC keys") != std::string::npos);
 }
 
-TEST_CASE("a root's query counts before the configuration") {
+TEST_CASE("a pipeline root's query takes precedence over the configuration") {
   CHECK(launcher("s3://bucket/x?region=eu-central-1&endpoint=store:9000&disableSSL=true&s3ForcePathStyle=true", providers) ==
         "http://store:9000 eu-central-1 path environment");
 }
@@ -79,7 +79,7 @@ TEST_CASE("the environment's region is that of S3 where nothing else names one")
   CHECK(in_region("minio://data/x").find(" minio ") != std::string::npos);
 }
 
-TEST_CASE("an input artifact tells its own store") {
+TEST_CASE("an input artifact names its own store") {
   const auto address = Address::parse("minio://mlpipeline/v2/x").value();
   CHECK(words(provider_of_session(
             R"({"Provider":"minio","Params":{"fromEnv":"false","secretName":"mine","accessKeyKey":"a","secretKeyKey":"k",)"
@@ -89,7 +89,7 @@ TEST_CASE("an input artifact tells its own store") {
         "https://s3.amazonaws.com us-east-1 host environment");
 }
 
-TEST_CASE("a configuration with a mistake names the key; keys of later versions are none") {
+TEST_CASE("an invalid configuration is reported with its key; keys of later versions are ignored") {
   CHECK(launcher("s3://bucket/x", "s3: {default: {endpoint: [x]}}").starts_with("kfp-launcher: providers.s3.default.endpoint: "));
   CHECK(launcher("s3://bucket/x", "s3: {default: {disableSSL: maybe}}").starts_with("kfp-launcher: providers.s3.default.disableSSL: "));
   CHECK(launcher("s3://bucket/x", "s3: {default: {new: x}}") == "https://s3.amazonaws.com us-east-1 host environment");

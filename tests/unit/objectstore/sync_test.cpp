@@ -20,7 +20,7 @@ Words travelling(const SyncPlan& plan) {
 
 }  // namespace
 
-TEST_CASE("a file travels unless file and object are both as they were when they were the same") {
+TEST_CASE("a file is transferred unless file and object are both unchanged since they were equal") {
   struct Row {
     const char* what;
     LocalFile file;
@@ -53,7 +53,7 @@ TEST_CASE("a file travels unless file and object are both as they were when they
   }
 }
 
-TEST_CASE("large files travel first, and the bytes are counted") {
+TEST_CASE("large files are transferred first, and the bytes are counted") {
   const auto plan = plan_upload({{"small", 1, 0}, {"large", 1'000, 0}, {"b", 10, 0}, {"a", 10, 0}}, {}, {});
   CHECK(travelling(plan) == Words{"large", "a", "b", "small"});
   CHECK(plan.bytes == 1'021);
@@ -67,7 +67,7 @@ TEST_CASE("a download makes all folders, the empty ones too") {
   CHECK(plan.left_out.empty());
 }
 
-TEST_CASE("a key that leaves its folder, or is no path, is left out, and no other") {
+TEST_CASE("a key that leaves its folder, or is not a path, is skipped, and no other") {
   for (const auto* key : {"../x", "a/../../x", "/etc/passwd", "a//b", "./x", "a/.", ".."}) {
     INFO(key);
     const auto plan = plan_download({{key, 1, "e"}, {"good", 1, "e"}}, {}, {});
@@ -78,7 +78,7 @@ TEST_CASE("a key that leaves its folder, or is no path, is left out, and no othe
   CHECK(plan_download({{long_name, 1, "e"}}, {}, {}).left_out == Words{"\"" + long_name + "\": a name too long for a file"});
 }
 
-TEST_CASE("an object that others lie below cannot be a file; what tools leave for a folder is no file either") {
+TEST_CASE("an object with others below it cannot be a file; nor can a tool's folder marker") {
   const auto both = plan_download({{"a", 1, "e"}, {"a/b", 1, "e"}}, {}, {});
   CHECK(travelling(both) == Words{"a/b"});
   CHECK(both.left_out == Words{"\"a\": a file with others below it"});
@@ -92,7 +92,7 @@ TEST_CASE("sizes that a listing invents do not overflow") {
   CHECK(plan_download({{"a", most, "e"}, {"b", most, "e"}}, {}, {}).bytes == most);
 }
 
-TEST_CASE("what has changed in a tree is said of the first file, in words") {
+TEST_CASE("a change in a tree is described by the first changed file") {
   const std::vector<LocalFile> before{{"a", 1, 10}, {"b", 2, 20}};
   CHECK(describe_change(before, before).empty());
   CHECK(describe_change(before, {{"b", 2, 20}}) == "a was removed");

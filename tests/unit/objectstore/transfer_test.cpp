@@ -86,7 +86,7 @@ long most_memory() {
 
 }  // namespace
 
-TEST_CASE_METHOD(Trees, "a tree goes up and comes down as it was") {
+TEST_CASE_METHOD(Trees, "a tree survives upload and download") {
   write("a.txt", "a");
   write("empty", "");
   write("sub/large", long_text);
@@ -134,7 +134,7 @@ TEST_CASE_METHOD(Trees, "a file that changes at the very end of its upload is an
   CHECK(uploads.empty());
 }
 
-TEST_CASE_METHOD(Trees, "what is the same on both sides does not travel again") {
+TEST_CASE_METHOD(Trees, "identical files are not transferred again") {
   write("a", "1");
   write("b", long_text);
   const auto known = up();
@@ -156,7 +156,7 @@ TEST_CASE_METHOD(Trees, "what is the same on both sides does not travel again") 
   CHECK(moved == 1 + 33);
 }
 
-TEST_CASE_METHOD(Trees, "no more goes on at once than requests and memory allow") {
+TEST_CASE_METHOD(Trees, "concurrency is limited by requests and memory") {
   for (int i = 0; i < 40; ++i) write(std::to_string(i), "0123456789");
   REQUIRE(up());
   CHECK(most_at_once == 4);
@@ -181,7 +181,7 @@ TEST_CASE_METHOD(Trees, "a part that fails in a passing way is sent again") {
   CHECK(objects.at("model/large") == long_text);
 }
 
-TEST_CASE_METHOD(Trees, "what lost answers and killed attempts have begun is given up once the object is there, and nothing else") {
+TEST_CASE_METHOD(Trees, "uploads left by lost responses and killed attempts are aborted once the object exists, and no others") {
   lose_beginnings = true;
   uploads["killed"][1] = "part";
   upload_keys["killed"] = "model/large";
@@ -194,7 +194,7 @@ TEST_CASE_METHOD(Trees, "what lost answers and killed attempts have begun is giv
   CHECK(uploads.contains("other"));
 }
 
-TEST_CASE_METHOD(Trees, "an upload that fails gives up what was begun, also where the answer to that was not awaited") {
+TEST_CASE_METHOD(Trees, "a failed upload is aborted, even if the response to its creation was not awaited") {
   write("large", long_text);
   write("small", "x");
   fault = [](const FakeTransport::Asked& asked) -> std::optional<Reply> {
@@ -213,7 +213,7 @@ TEST_CASE_METHOD(Trees, "an upload that fails gives up what was begun, also wher
   CHECK(uploads.empty());
 }
 
-TEST_CASE_METHOD(Trees, "an upload whose completion was heard, but not answered, is found to be complete") {
+TEST_CASE_METHOD(Trees, "an upload whose completion was processed, but got no response, is found to be complete") {
   lose_completions = true;
   write("large", long_text);
   const auto sent = up();
@@ -221,7 +221,7 @@ TEST_CASE_METHOD(Trees, "an upload whose completion was heard, but not answered,
   CHECK(sent->at("large").etag.ends_with("-4"));
 }
 
-TEST_CASE_METHOD(Trees, "an upload that has gone is no success because an older object is there") {
+TEST_CASE_METHOD(Trees, "an upload that is gone is not a success because an older object exists") {
   write("large", long_text);
   REQUIRE(up());
   write("large", std::string(long_text.rbegin(), long_text.rend()));
@@ -251,7 +251,7 @@ TEST_CASE_METHOD(Trees, "a store that calls an upload complete is not believed b
   CHECK(sent.error().message.find("but the object does not exist") != std::string::npos);
 }
 
-TEST_CASE_METHOD(Trees, "a bucket alone is no place for a file") {
+TEST_CASE_METHOD(Trees, "a bucket alone is not a location for a file") {
   write("", "text");
   at.key.clear();
   const auto sent = up();
@@ -260,7 +260,7 @@ TEST_CASE_METHOD(Trees, "a bucket alone is no place for a file") {
   CHECK(transport.asked().empty());
 }
 
-TEST_CASE_METHOD(Trees, "an upload that fails leaves no parts behind, and tells why") {
+TEST_CASE_METHOD(Trees, "a failed upload leaves no parts, and reports the reason") {
   fault = [](const FakeTransport::Asked& asked) -> std::optional<Reply> {
     if (asked.query("partNumber") == "3") return refusal(403, "AccessDenied");
     return std::nullopt;
@@ -288,7 +288,7 @@ TEST_CASE_METHOD(Trees, "a file that changes while it is uploaded is an error") 
   CHECK(uploads.empty());
 }
 
-TEST_CASE_METHOD(Trees, "a file that is written anew in place while it is uploaded is an error, whatever time of change it is given") {
+TEST_CASE_METHOD(Trees, "a file rewritten in place during its upload is an error, whatever its modification time") {
   write("large", long_text);
   const auto time = fs::last_write_time(source / "large");
   fault = [&](const FakeTransport::Asked& asked) -> std::optional<Reply> {
@@ -330,7 +330,7 @@ TEST_CASE_METHOD(Trees, "an object of another length than it was listed with is 
   CHECK(read("small") == "(none)");
 }
 
-TEST_CASE_METHOD(Trees, "a tree is removed with what uploads have left in it, and nothing beside it") {
+TEST_CASE_METHOD(Trees, "a tree is removed with its incomplete uploads, and nothing next to it") {
   for (int i = 0; i < 50; ++i) objects["model/" + std::to_string(i)] = "x";
   objects["model.txt"] = "beside";
   uploads["left"][1] = "part";
@@ -350,7 +350,7 @@ TEST_CASE_METHOD(Trees, "a tree is removed with what uploads have left in it, an
     CHECK(uploads.size() == 1);
     CHECK(most_at_once > 10);
   }
-  SECTION("what cannot be removed is told") {
+  SECTION("what cannot be removed is reported") {
     fault = [](const FakeTransport::Asked& asked) -> std::optional<Reply> {
       if (asked.request.method == "DELETE") return refusal(403, "AccessDenied");
       return std::nullopt;
@@ -368,7 +368,7 @@ TEST_CASE_METHOD(Trees, "a tree is removed with what uploads have left in it, an
   }
 }
 
-TEST_CASE_METHOD(Trees, "what is too large to be written at once is written behind, and whole in the end") {
+TEST_CASE_METHOD(Trees, "data too large for one write is written in the background, and complete in the end") {
   std::string large;
   for (int i = 0; large.size() < 2'000'000; ++i) large += std::to_string(i);
   objects["model/large"] = large;
@@ -399,7 +399,7 @@ TEST_CASE_METHOD(Trees, "what cannot be written ends the transfer, and nothing o
   CHECK(left_beside().empty());
 }
 
-TEST_CASE_METHOD(Trees, "who may list but not read finds a single object all the same") {
+TEST_CASE_METHOD(Trees, "a single object is found with list permission only") {
   fault = [](const FakeTransport::Asked& asked) -> std::optional<Reply> {
     if (asked.request.method == "HEAD") return Reply::text("", 403);
     return std::nullopt;
@@ -411,7 +411,7 @@ TEST_CASE_METHOD(Trees, "who may list but not read finds a single object all the
   CHECK(listed()[0].size == 6);
 }
 
-TEST_CASE_METHOD(Trees, "a listing has what lies below, or the object itself, and nothing beside it") {
+TEST_CASE_METHOD(Trees, "a listing has everything below, or the object itself, and nothing next to it") {
   const auto keys = [this] {
     std::vector<std::string> result;
     for (const auto& object : listed()) result.push_back(object.key);
@@ -432,7 +432,7 @@ TEST_CASE_METHOD(Trees, "a listing has what lies below, or the object itself, an
   CHECK(all->error().error.kind == ErrorKind::denied);
 }
 
-TEST_CASE_METHOD(Trees, "a file that is being fetched has no name: who is killed leaves nothing of it") {
+TEST_CASE_METHOD(Trees, "a file being fetched has no name: a killed process leaves nothing of it") {
   const auto unnamed = PartialFile::create(target / "large");
   REQUIRE(unnamed);
   REQUIRE((*unnamed)->write(0, "0123"));
@@ -452,7 +452,7 @@ TEST_CASE_METHOD(Trees, "a folder that cannot be made, and a file that cannot be
   CHECK(got.error().message.find((target / "sub").string()) != std::string::npos);
 }
 
-TEST_CASE_METHOD(Trees, "a transfer that is given up says nothing more") {
+TEST_CASE_METHOD(Trees, "a cancelled transfer reports nothing more") {
   write("large", long_text);
   int told = 0;
   {
@@ -480,7 +480,7 @@ TEST_CASE_METHOD(Trees, "a file can be put under a key of another name, and come
   CHECK(read("small") == "1");
 }
 
-TEST_CASE_METHOD(Trees, "what is larger than the space there is is not begun to be fetched") {
+TEST_CASE_METHOD(Trees, "a download larger than the free space is not started") {
   SyncPlan plan = plan_download({{"a", std::numeric_limits<std::int64_t>::max(), "e"}}, {}, {});
   const auto got = outcome([&](auto sink) { return download(client, std::move(plan), target, at, std::move(sink), limits); });
   REQUIRE_FALSE(got);
@@ -489,7 +489,7 @@ TEST_CASE_METHOD(Trees, "what is larger than the space there is is not begun to 
   CHECK(transport.asked().empty());
 }
 
-TEST_CASE_METHOD(Trees, "of many ranges only so many are queued as can be asked for") {
+TEST_CASE_METHOD(Trees, "only as many ranges are queued as can be requested") {
   objects["model/large"] = "x";
   constexpr std::int64_t size = std::int64_t{1} << 30;  // of 100 million ranges
   auto plan = plan_download({{"large", size, FakeStore::etag("x")}}, {}, {});
@@ -520,7 +520,7 @@ TEST_CASE("a tree has files, and what links lead to") {
   CHECK(read_tree(root / "none").error().kind == ErrorKind::not_found);
 }
 
-TEST_CASE("where links are kept, those into the tree are told with what they say, never out of it, and all others are followed") {
+TEST_CASE("with links kept, those within the tree are recorded relative to it, and all others are followed") {
   const TempDir here;
   const auto root = here.path() / "tree";
   REQUIRE(write_file_atomically(root / "a/b/file", "1"));
@@ -556,7 +556,7 @@ TEST_CASE("a path leads out of its folder as it is written") {
   for (const auto* out : {"", "..", "../a", "a/../..", "/", "/a", "a/../../b"}) CHECK(leads_out(out));
 }
 
-TEST_CASE("what cannot travel is left out of a tree by its name, and holds up nothing") {
+TEST_CASE("files that cannot be transferred are skipped by name, and do not block others") {
   const TempDir here;
   const auto root = here.path() / "tree";
   REQUIRE(write_file_atomically(root / "a/file", "1234"));

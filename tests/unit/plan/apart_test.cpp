@@ -6,7 +6,7 @@
 using namespace trainstep;
 using namespace trainstep::plan;
 
-TEST_CASE("an output that equals, contains or lies in another place is refused, and the message names both") {
+TEST_CASE("an output that equals, contains or is inside another location is rejected, and the message names both") {
   struct Row {
     const char* output;
     const char* other;

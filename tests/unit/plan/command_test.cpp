@@ -169,7 +169,7 @@ TEST_CASE("a command line that cannot be made is refused") {
   CHECK_THAT(command_line(made.program, Binding{}, made.placement).error().message, Contains("train_parameters.a: is missing"));
 }
 
-TEST_CASE("a NUL character is told of the input that holds it") {
+TEST_CASE("a NUL character is reported with the input that contains it") {
   const auto given = make(R"({"image": "i", "command": ["run", {"inputValue": "a"}]})", Json{{"a", std::string("x\0y", 3)}});
   CHECK(command_line(given.program, given.binding, given.placement).error().message ==
         "train_parameters.a: contains a NUL character (\\u0000), which a command line cannot hold");

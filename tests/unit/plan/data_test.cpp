@@ -103,7 +103,7 @@ const TaskOutput& output_of(const Plan& plan, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("what lies on a claim that the step has mounted is read there, through a mount of the same sub-path") {
+TEST_CASE("data on a claim that the step has mounted is read there, through a mount of the same sub-path") {
   struct Row {
     std::vector<ClaimMount> mounts;
     const char* path;
@@ -171,7 +171,7 @@ TEST_CASE("what the step may only read is read there, and nothing is written to 
   CHECK_THAT(given.refusal(), Contains("model_dir") && Contains("is not on a PersistentVolumeClaim that the step may write to"));
 }
 
-TEST_CASE("a claim counts more than an address") {
+TEST_CASE("a claim takes precedence over an address") {
   const auto plan = Case()
                         .input(path("train_dataset_dir", "/kfp-workspace/.artifacts/data", "minio://mlpipeline/data"))
                         .claim("workspace", "/kfp-workspace")
@@ -215,7 +215,7 @@ TEST_CASE("an input that is only known by its address needs no path in the step"
   CHECK(plan.data.task.inputs.size() == 1);
 }
 
-TEST_CASE("fetched data lie below train_mount; on the job's claim below the job's name") {
+TEST_CASE("fetched data is below train_mount; on the job's claim below the job's name") {
   auto given = Case().any_input();
   given.request.train_mount = "/mnt/t";
   CHECK(given.routed().data.placement.inputs.at("data") == "/mnt/t/inputs/data");
@@ -224,7 +224,7 @@ TEST_CASE("fetched data lie below train_mount; on the job's claim below the job'
   CHECK(plan.data.placement.inputs.at("data") == "/mnt/t/" + plan.job_name + "/inputs/data");
 }
 
-TEST_CASE("an input that no way leads to is refused with its names and what would help") {
+TEST_CASE("an input that cannot be transferred is rejected with its names and a remedy") {
   CHECK_THAT(Case().input(path("train_dataset_dir", "/tmp/data")).claim("data", "/data").refusal(),
              Contains("train_parameters: data: train_dataset_dir (/tmp/data)") && Contains("PersistentVolumeClaim") && Contains("object store"));
   CHECK_THAT(Case().input(path("train_dataset_dir", "", "https://example.com/data")).refusal(),
@@ -257,14 +257,14 @@ TEST_CASE("an artifact without a way is refused, as its training would be for no
              Contains("train_parameters: model: model_dir (/tmp/model)") && Contains("write to"));
 }
 
-TEST_CASE("an artifact that would be a whole bucket is refused: what else lies there would be removed") {
+TEST_CASE("an artifact that would be a whole bucket is rejected: its other objects would be removed") {
   for (const auto* uri : {"s3://bucket", "s3://bucket/", "s3://bucket?region=x/y"}) {
     CAPTURE(uri);
     CHECK_THAT(Case().any_input().output("model", path("model_dir", "", uri)).store(uri, aws).refusal(), Contains(uri) && Contains("whole bucket"));
   }
 }
 
-TEST_CASE("outputs that nobody asked for stay in the pod, values among them come back all the same") {
+TEST_CASE("unrequested outputs stay in the pod, except for values") {
   const auto plan = Case().any_input().routed();
   CHECK(output_of(plan, "model").path == "/trainstep/outputs/model/data");
   CHECK_FALSE(output_of(plan, "model").to.somewhere());
@@ -281,7 +281,7 @@ TEST_CASE("an output on a claim keeps its name, and its folder leads to the clai
   CHECK_FALSE(model.to.somewhere());
 }
 
-TEST_CASE("the record lies beside the first output that outlives the pods, never inside it") {
+TEST_CASE("the record is next to the first output that outlives the pods, never inside it") {
   struct Row {
     StepPath model;
     const char* uri;     // of the record
@@ -315,7 +315,7 @@ TEST_CASE("the record lies beside the first output that outlives the pods, never
   CHECK_FALSE(output_of(plan, "model").path.ends_with('/'));
 }
 
-TEST_CASE("where the first output is a whole claim, the record lies beside the next") {
+TEST_CASE("if the first output is a whole claim, the record is next to the second") {
   const auto plan = Case()
                         .any_input()
                         .output("model", path("model_dir", "/disk"))
@@ -326,7 +326,7 @@ TEST_CASE("where the first output is a whole claim, the record lies beside the n
   CHECK(plan.data.task.record.path == "/mnt/trainstep/1/.trainstep-" + plan.job_name + ".json");
 }
 
-TEST_CASE("all that lies in one store shares its entry and its keys") {
+TEST_CASE("all locations in one store share its entry and its credentials") {
   auto given = Case()
                    .input(path("train_dataset_dir", "", "minio://mlpipeline/data"))
                    .output("model", path("model_dir", "", "minio://mlpipeline/model"))
@@ -349,7 +349,7 @@ TEST_CASE("all that lies in one store shares its entry and its keys") {
   }
 }
 
-TEST_CASE("names of parameters that can be no file names get places of their own") {
+TEST_CASE("parameters with names that are not valid file names get generated paths") {
   auto given = Case().any_input();
   given.request.train_specification =
       "inputs: [{name: data}]\noutputs: [{name: 'odd/name'}]\nimplementation: {container: {image: i, command: [t, {inputPath: "
@@ -373,7 +373,7 @@ TEST_CASE("without an image that holds the agent, paths are refused with the opt
   CHECK_FALSE(no_paths.routed().data.has_agent());
 }
 
-TEST_CASE("job_options.agent_image counts more than the step's own image") {
+TEST_CASE("job_options.agent_image takes precedence over the step's own image") {
   auto given = Case().any_input();
   CHECK(given.routed().data.agent_image == "trainstep:1");
   given.request.job_options["agent_image"] = "mine:2";
@@ -382,7 +382,7 @@ TEST_CASE("job_options.agent_image counts more than the step's own image") {
   CHECK(given.routed().data.agent_image == "mine:2");
 }
 
-TEST_CASE("a program that starts mpirun itself can have no files of the step, as nobody brings them to its ranks") {
+TEST_CASE("a program that starts mpirun itself cannot use files of the step, as they are not copied to its ranks") {
   Case given;
   given.request.distribution_specification = {{"distribution_type", "MPI"}};
   SECTION("with a path") {
@@ -446,14 +446,14 @@ TEST_CASE("what only the step has goes through the job's own part of a bucket, i
   CHECK_FALSE(plan.data.task.record.uri.starts_with(prefix + "/outputs/model"));
 }
 
-TEST_CASE("claims and addresses count more than the job's part of a bucket") {
+TEST_CASE("claims and addresses take precedence over the job's prefix in a bucket") {
   const auto plan = Case().any_input().output("model", path("model_dir", "/disk/model")).claim("disk", "/disk").folder().routed();
   CHECK(plan.data.uploads.empty());
   CHECK(plan.data.downloads.empty());
   CHECK_FALSE(plan.data.prefix.somewhere());
 }
 
-TEST_CASE("who writes for TensorBoard finds the bucket's server in the variables that TensorFlow reads, and its keys by reference") {
+TEST_CASE("with a TensorBoard address the program gets the bucket's server in TensorFlow's variables, and its credentials by reference") {
   Case c;
   c.folder().any_input();
   c.request.tensorboard_s3_address = "s3://logs/run";
@@ -473,7 +473,7 @@ TEST_CASE("who writes for TensorBoard finds the bucket's server in the variables
   CHECK(std::ranges::none_of(silent.environment, [](const auto& variable) { return variable.name == "S3_ENDPOINT"; }));
 }
 
-TEST_CASE("checkpoints are kept below the job's prefix, unless they lie on the claim; without a bucket nobody can keep them") {
+TEST_CASE("checkpoints are kept below the job's prefix, unless they are on the claim; without a bucket that is an error") {
   Case c;
   c.any_input();
   c.request.job_options = {{"checkpoint_dir", "/train/saved"}};
@@ -489,7 +489,7 @@ TEST_CASE("checkpoints are kept below the job's prefix, unless they lie on the c
   CHECK_FALSE(c.refusal().empty());
 }
 
-TEST_CASE("checkpoints lie apart from inputs and outputs in the pods and from this program's folder, else they are refused") {
+TEST_CASE("checkpoints overlapping inputs, outputs or this program's folder in the pods are rejected") {
   const auto refused = [](const std::string& folder, const std::string& train_mount = "/train") {
     Case c;
     c.folder().any_input().claim("models", "/models").output("model", path("model_dir", "/models/run/m"));
@@ -515,7 +515,7 @@ TEST_CASE("checkpoints lie apart from inputs and outputs in the pods and from th
   CHECK(refused("/train/inputs/data2").empty());
 }
 
-TEST_CASE("an address of an output lies apart from those of inputs and from the job's own folder, else it is refused") {
+TEST_CASE("an output address overlapping an input's or the job's own folder is rejected") {
   const auto refused = [](const std::string& data, const std::string& model, const StoreAccess& of_model = minio) {
     Case made;
     made.folder().input(path("train_dataset_dir", "", data)).output("model", path("model_dir", "", model)).store(data, minio).store(model, of_model);
@@ -531,7 +531,7 @@ TEST_CASE("an address of an output lies apart from those of inputs and from the 
   CHECK(refused("s3://b/run/data", "s3://b/run", aws).empty());  // another store
 }
 
-TEST_CASE("an output on a claim lies apart from inputs of the same claim that is mounted a second time, else it is refused") {
+TEST_CASE("an output overlapping an input on a claim that is mounted twice is rejected") {
   const auto refused = [](const std::string& model, const std::string& claim = "team", bool is_read_only = false) {
     Case made;
     made.claim("team", "/in", "proj/data").claim(claim, "/ws", "");

@@ -24,7 +24,7 @@ TEST_CASE("an absent or empty distribution is a Job of one pod") {
   }
 }
 
-TEST_CASE("numbers of workers are read in every form in which pipelines send them") {
+TEST_CASE("number_of_workers is accepted in every form that pipelines send") {
   for (const auto* text : {"2", "\"2\"", "2.0", "\"2.0\"", "\" 2 \""}) {
     const auto distribution = read((std::string(R"({"distribution_type": "MPI", "number_of_workers": )") + text + "}").c_str());
     REQUIRE(distribution);
@@ -64,17 +64,17 @@ TEST_CASE("mistakes in a distribution are refused with their place and a remedy"
       {"no workers", R"({"number_of_workers": 0})", {"distribution_specification.number_of_workers", "1 to 10000"}},
       {"negative", R"({"number_of_workers": -1})", {"number_of_workers", "-1"}},
       {"a fraction", R"({"number_of_workers": 2.5})", {"number_of_workers", "2.5"}},
-      {"a word", R"({"number_of_workers": "abc"})", {"number_of_workers", "abc"}},
+      {"not a number", R"({"number_of_workers": "abc"})", {"number_of_workers", "abc"}},
       {"too many", R"({"number_of_workers": 1000000000})", {"number_of_workers", "10000"}},
-      {"decimal giga", R"({"distribution_type": "MPI", "worker_memory": "1GB"})", {"worker_memory", "1Gi", "1G"}},
-      {"no quantity", R"({"worker_cpus": "many"})", {"worker_cpus", "many", "500m"}},
+      {"GB instead of G", R"({"distribution_type": "MPI", "worker_memory": "1GB"})", {"worker_memory", "1Gi", "1G"}},
+      {"not a quantity", R"({"worker_cpus": "many"})", {"worker_cpus", "many", "500m"}},
       {"half a GPU", R"({"worker_gpus": 0.5})", {"worker_gpus", "an integer"}},
       {"unknown type", R"({"distribution_type": "Pytorchh"})", {"PyTorch", "Job, PyTorch, MPI, TF"}},
       {"many pods in one Job", R"({"number_of_workers": 3})", {"indexed", "PyTorch"}},
-      {"a key of another kind", R"({"distribution_type": "TF", "launcher_cpus": 2})", {"launcher_cpus", "only with MPI"}},
-      {"elastic upside down", R"({"distribution_type": "PyTorch", "elastic": {"min": 4, "max": 2}})", {"elastic.max"}},
+      {"a key of another type", R"({"distribution_type": "TF", "launcher_cpus": 2})", {"launcher_cpus", "only with MPI"}},
+      {"elastic with max below min", R"({"distribution_type": "PyTorch", "elastic": {"min": 4, "max": 2}})", {"elastic.max"}},
       {"unknown key in elastic", R"({"distribution_type": "PyTorch", "elastic": {"minimum": 4}})", {"elastic", "min"}},
-      {"no object", R"([1, 2])", {"distribution_specification", "object"}},
+      {"not an object", R"([1, 2])", {"distribution_specification", "object"}},
       {"unknown MPI", R"({"distribution_type": "MPI", "mpi_implementation": "LAM"})", {"OpenMPI, Intel, MPICH"}},
   };
   for (const auto& row : rows) {

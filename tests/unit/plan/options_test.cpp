@@ -42,7 +42,7 @@ TEST_CASE("the options of one replica type overlay those of all") {
   CHECK(options_for(*options, "Master").environment["B"] == "2");
 }
 
-TEST_CASE("a restart policy that restarts has a backoff limit of its own accord") {
+TEST_CASE("a restart policy that restarts has a default backoff limit") {
   CHECK(parse_options(Json::parse(R"({"run_policy": {"restart_policy": "onfailure"}})"))->run_policy.backoff_limit == 3);
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("more metrics than are taken are refused") {
   CHECK(parse_options({{"metrics", list}}));
 }
 
-TEST_CASE("a finished job goes after a week, unless it is queued, kept for good, or its user says when") {
+TEST_CASE("a finished job is deleted after a week, unless it is queued, kept permanently, or its user sets a time") {
   struct Row {
     const char* options;
     std::optional<Duration> expected;

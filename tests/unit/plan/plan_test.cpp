@@ -77,7 +77,7 @@ TEST_CASE("the spec hash changes with what is trained, not with where its output
   CHECK(make_plan(r, types)->spec_hash != before);
 }
 
-TEST_CASE("of several variables with one name the last source counts") {
+TEST_CASE("of several variables with one name the last source is used") {
   auto r = request();
   r.train_specification = R"({"image": "i", "command": ["c"], "env": {"A": "program", "B": "program"}})";
   r.environment = {{"A", "step"}};
@@ -152,7 +152,7 @@ TEST_CASE("programs that start their own ranks are recognised") {
   }
 }
 
-TEST_CASE("volumes that cannot stand in one pod are refused by their place") {
+TEST_CASE("conflicting volumes of one pod are rejected with their location") {
   struct Row {
     const char* volumes;
     const char* said;  // empty: they can
@@ -244,7 +244,7 @@ TEST_CASE("names of variables and images that cannot be are refused wherever the
   CHECK(make_plan(r, types).error().message.find("environment of the step: \"A B\" is not a valid variable name") == 0);
 }
 
-TEST_CASE("an empty text is not given, for what is no text") {
+TEST_CASE("an empty string counts as not given, except for strings") {
   auto r = request();
   r.train_specification =
       R"({"image": "a", "command": ["x", {"inputValue": "n"}, {"inputValue": "s"}], "inputs": [{"name": "n", "type": "Integer", "default": "3"}, {"name": "s", "type": "String", "default": "d"}]})";

@@ -15,7 +15,7 @@ Json json(const std::string& text) { return *parse_json(text, "test"); }
 
 }  // namespace
 
-TEST_CASE("pod options come out in one form, however they were written") {
+TEST_CASE("pod options are normalised, however they were written") {
   struct Row {
     const char* written;
     const char* wanted;

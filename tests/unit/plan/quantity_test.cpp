@@ -29,7 +29,7 @@ TEST_CASE("Kubernetes quantities are read with their units and keep their text")
   }
 }
 
-TEST_CASE("what is no quantity is refused, with what was probably meant") {
+TEST_CASE("an invalid quantity is rejected with a suggestion") {
   for (const auto* text : {"1GB", "1gb", "1GiB", "1gi"}) {
     INFO(text);
     const auto quantity = parse_quantity(text, "worker_memory");
@@ -44,7 +44,7 @@ TEST_CASE("what is no quantity is refused, with what was probably meant") {
   }
 }
 
-TEST_CASE("an exponent and a unit exclude each other, as for Kubernetes") {
+TEST_CASE("an exponent and a unit are mutually exclusive, as in Kubernetes") {
   for (const auto* text : {"1e3Mi", "1E3k", "1e-3Gi", "2e2m"}) {
     INFO(text);
     const auto quantity = parse_quantity(text, "memory");
@@ -53,7 +53,7 @@ TEST_CASE("an exponent and a unit exclude each other, as for Kubernetes") {
   }
 }
 
-TEST_CASE("memory of a few bytes is a unit that was forgotten or mistaken") {
+TEST_CASE("a memory of a few bytes suggests a missing or wrong unit") {
   struct Row {
     const char* text;
     const char* remedy;
@@ -70,7 +70,7 @@ TEST_CASE("memory of a few bytes is a unit that was forgotten or mistaken") {
   }
 }
 
-TEST_CASE("numbers of pieces are whole") {
+TEST_CASE("counts must be integers") {
   CHECK(parse_count("2.0", "gpus").value() == 2);
   CHECK(parse_count("0", "gpus").value() == 0);
   CHECK_FALSE(parse_count("1.5", "gpus"));

@@ -48,7 +48,7 @@ void refuse(const Json& json, const std::string& words) {
 
 }  // namespace
 
-TEST_CASE("a task comes through its text unchanged") {
+TEST_CASE("a task survives a round trip through its text") {
   const auto task = example();
   const auto read = round_trip(task);
   CHECK(read.job == task.job);
@@ -82,7 +82,7 @@ TEST_CASE("a task comes through its text unchanged") {
   CHECK(read.finishing_limit == task.finishing_limit);
 }
 
-TEST_CASE("every type of value comes through") {
+TEST_CASE("every type of value survives a round trip") {
   using enum spec::Type;
   for (const auto type : {string, integer, number, boolean, list, object, any, artifact}) {
     auto task = example();
@@ -91,7 +91,7 @@ TEST_CASE("every type of value comes through") {
   }
 }
 
-TEST_CASE("a record on a claim, and none, come through") {
+TEST_CASE("a record on a claim, and none, survive a round trip") {
   auto task = example();
   task.record = {"", 0, "/mnt/trainstep/0/.trainstep-digits.json"};
   CHECK(same(round_trip(task).record, task.record));
@@ -99,7 +99,7 @@ TEST_CASE("a record on a claim, and none, come through") {
   CHECK_FALSE(round_trip(task).record.somewhere());
 }
 
-TEST_CASE("names that are no ASCII, and quotes, come through") {
+TEST_CASE("non-ASCII names and quotes survive a round trip") {
   auto task = example();
   task.outputs.front().name = "modèle \"final\" $(HOME)\n";
   CHECK(round_trip(task).outputs.front().name == task.outputs.front().name);
@@ -113,7 +113,7 @@ TEST_CASE("every finishing limit that a user may set is one that the agent takes
   }
 }
 
-TEST_CASE("what a task says beyond what is known is let be") {
+TEST_CASE("unknown members of a task are ignored") {
   auto json = to_json(example());
   json["later"] = {{"a", 1}};
   json["stores"][0]["later"] = true;
@@ -132,7 +132,7 @@ TEST_CASE("a task without anything is a task: nothing is to be moved") {
   CHECK(task->finishing_limit == std::chrono::minutes(30));
 }
 
-TEST_CASE("a wrong shape is an error of input that says where") {
+TEST_CASE("a wrong shape is an input error with its location") {
   const auto with = [](const char* pointer, Json value) {
     auto json = to_json(example());
     json[Json::json_pointer(pointer)] = std::move(value);

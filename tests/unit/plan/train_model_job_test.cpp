@@ -52,7 +52,7 @@ TEST_CASE("a call of Train model job has the variables of TensorBoard, also when
   CHECK_FALSE(variable(call.planned(), "TENSORBOARD_S3_ADDRESS"));
 }
 
-TEST_CASE("variables that the call sets itself count more than the store's") {
+TEST_CASE("variables that the call sets itself take precedence over the store's") {
   Call call;
   call.request.job_options = {{"environment", {{"S3_ENDPOINT", "mine"}}}};
   const auto plan = call.routed();
@@ -60,7 +60,7 @@ TEST_CASE("variables that the call sets itself count more than the store's") {
   CHECK(variable(plan, "AWS_S3_SIGNATURE_VERSION") == Json("s3v4"));
 }
 
-TEST_CASE("data that go through a bucket lie on a claim of the job, below a folder of its name") {
+TEST_CASE("data that goes through a bucket is on a claim of the job, below a folder with the job's name") {
   Call call;
   const auto plan = call.routed();
   CHECK(plan.pvc_name == plan.job_name + "-data");

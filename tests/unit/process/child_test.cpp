@@ -46,7 +46,7 @@ std::string spawn_message(const Command& command) {
   return child.error().message;
 }
 
-TEST_CASE("a child gets exactly the environment it is given, the later value of a name counts") {
+TEST_CASE("a child gets exactly the given environment; the later value of a name is used") {
   CHECK(shell("env | grep -v '^PWD=\\|^_=\\|^SHLVL=\\|^OLDPWD='", {{"A", "1"}, {"PATH", "/usr/bin:/bin"}, {"A", "two words\nand a line"}}).first ==
         "A=two words\nand a line\nPATH=/usr/bin:/bin\n");
 }
@@ -78,7 +78,7 @@ TEST_CASE("stdout and stderr come separately") {
   ::waitpid(child->pid, nullptr, 0);
 }
 
-TEST_CASE("what cannot be run is said with its remedy") {
+TEST_CASE("a program that cannot be run is reported with the remedy") {
   const TempDir folder;
   const auto script = folder.path() / "script";
   std::ofstream(script) << "#!/no/such/interpreter\n";

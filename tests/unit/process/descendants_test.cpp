@@ -64,7 +64,7 @@ std::string fork_chain(const std::string& script) {
   return "/usr/bin/python3 -c '" + program + "' & echo; wait";
 }
 
-TEST_CASE("whoever forks and ends for ever is found and ended", "[subreaper]") {
+TEST_CASE("a process that forks and exits in a loop is found and killed", "[subreaper]") {
   become_subreaper();
   const auto script = GENERATE("", "os.setsid(); ");
   CAPTURE(script);
@@ -75,7 +75,7 @@ TEST_CASE("whoever forks and ends for ever is found and ended", "[subreaper]") {
   CHECK(::waitpid(-1, nullptr, 0) == -1);
 }
 
-TEST_CASE("whose first thread has ended lives as long as another one works", "[subreaper]") {
+TEST_CASE("a process whose first thread has ended is alive as long as another thread runs", "[subreaper]") {
   become_subreaper();
   const auto worker = start(
       "exec /usr/bin/python3 -c 'import ctypes, os, platform, threading, time\n"
@@ -106,7 +106,7 @@ TEST_CASE("a process group is ended only where all of it may be", "[subreaper]")
   CHECK(end_descendants(Duration{10'000}));
 }
 
-TEST_CASE("a process tells which variable it was started with") {
+TEST_CASE("the start environment of a process is readable") {
   const auto marked = start("unset MARK; echo; sleep 1000", {{"PATH", "/usr/bin:/bin"}, {"MARK", "one"}});
   CHECK(started_with(marked.pid, "MARK") == "one");
   CHECK_FALSE(started_with(marked.pid, "MAR").has_value());

@@ -91,7 +91,7 @@ void stop_after_fork() {
   if (forks_to_a_stop > 0 && --forks_to_a_stop == 0) ::raise(SIGTERM);
 }
 
-TEST_CASE("a stop that reaches the program in its first moment is one that it hears of") {
+TEST_CASE("a stop signal in the program's first moment is not lost") {
   REQUIRE(::pthread_atfork(nullptr, nullptr, stop_after_fork) == 0);
   forks_to_a_stop = 2;  // the guard's own fork, and the program's
   const Guarded guarded([](int, int) {
@@ -142,7 +142,7 @@ TEST_CASE("the program notices that its guard was killed") {
   CHECK(guarded.read_line() == "noticed");
 }
 
-TEST_CASE("who kills the group that was started kills the guard alone") {
+TEST_CASE("a kill of the process group kills only the guard") {
   Guarded guarded([](int guard_fd, int out) {
     put(out, "ready");
     pollfd waiting{guard_fd, POLLIN, 0};
@@ -154,7 +154,7 @@ TEST_CASE("who kills the group that was started kills the guard alone") {
   CHECK(guarded.read_line() == "noticed");
 }
 
-TEST_CASE("a program that somebody stops goes on") {
+TEST_CASE("a program stopped by another process is continued") {
   const Guarded guarded([](int, int) {
     ::raise(SIGSTOP);
     return 42;
@@ -201,7 +201,7 @@ TEST_CASE("stop signals for the guard reach the program, none is lost before it 
   CHECK(guarded.exit_code() == 9);
 }
 
-TEST_CASE("processes that were there before are none of the guard's business", "[subreaper]") {
+TEST_CASE("existing processes are not touched by the guard", "[subreaper]") {
   become_subreaper();
   std::array<int, 2> out{};
   REQUIRE(::pipe(out.data()) == 0);

@@ -41,7 +41,7 @@ Ends make_pipe() {
 
 void put(const Fd& fd, std::string_view text) { REQUIRE(::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size())); }
 
-TEST_CASE("whole lines come out whole, whatever pieces they went in with") {
+TEST_CASE("complete lines are delivered, however their bytes were split") {
   LineAssembler assembler;
   CHECK(feed(assembler, "one\ntw") == "one\n");
   CHECK(feed(assembler, "o").empty());
@@ -88,7 +88,7 @@ TEST_CASE("each piece of a cut line but the last has one byte more than the long
   }
 }
 
-TEST_CASE("a bar that is drawn anew for days keeps its last state instead of filling the memory or the log") {
+TEST_CASE("a bar redrawn for days keeps its last state, and memory and log stay bounded") {
   LineAssembler assembler;
   std::string lines;
   for (int i = 0; i < 100'000; ++i) lines += feed(assembler, "\r step " + std::to_string(i) + " of many: 0123456789012345678901234567890123456789");
@@ -98,7 +98,7 @@ TEST_CASE("a bar that is drawn anew for days keeps its last state instead of fil
   CHECK(assembler.finish().ends_with("\r step 99999 of many: 0123456789012345678901234567890123456789\n"));
 }
 
-TEST_CASE("a bar whose states end with carriage returns is no endless line either") {
+TEST_CASE("a bar whose states end with carriage returns is not an endless line either") {
   LineAssembler assembler;
   std::string lines;
   for (int i = 0; i < 100'000; ++i) lines += feed(assembler, " step " + std::to_string(i) + " of many: 0123456789012345678901234567890123456789\r");
@@ -106,14 +106,14 @@ TEST_CASE("a bar whose states end with carriage returns is no endless line eithe
   CHECK(assembler.finish().ends_with(" step 99999 of many: 0123456789012345678901234567890123456789\r\n"));
 }
 
-TEST_CASE("a line that never ends behind a carriage return is cut, too") {
+TEST_CASE("an endless line after a carriage return is split, too") {
   LineAssembler assembler;
   auto lines = feed(assembler, "\r" + std::string(5 * longest_line, 'x'));
   CHECK(std::count(lines.begin(), lines.end(), '\n') >= 4);
   CHECK(assembler.unfinished().size() <= longest_line + 1);
 }
 
-TEST_CASE("what is begun is seen before its line ends") {
+TEST_CASE("an incomplete line is visible before it ends") {
   PollLoop loop;
   auto pipe = make_pipe();
   std::string begun, seen;
@@ -173,7 +173,7 @@ TEST_CASE("drain takes what is there and does not wait for the end") {
   CHECK_FALSE(reader.open());
 }
 
-TEST_CASE("a flood from one pipe does not keep another from being heard") {
+TEST_CASE("a flood from one pipe does not starve another") {
   PollLoop loop;
   auto flood = make_pipe();
   auto quiet = make_pipe();

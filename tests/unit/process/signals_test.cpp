@@ -24,7 +24,7 @@ TEST_CASE("stop signals arrive as events with their number") {
   CHECK(received == std::vector{SIGTERM, SIGINT});
 }
 
-TEST_CASE("who has no guard hears all that would end it, but what is ignored and faults of its own") {
+TEST_CASE("without a guard all fatal signals are received, except ignored ones and faults") {
   const auto before = ::signal(SIGQUIT, SIG_IGN);
   const auto ignoring = ending_signals();
   ::signal(SIGQUIT, before);
@@ -45,7 +45,7 @@ TEST_CASE("who has no guard hears all that would end it, but what is ignored and
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGCHLD, SIGPIPE, SIGTSTP, SIGCONT}) CHECK(sigismember(&which, signal) == 0);
 }
 
-TEST_CASE("who begins with usual signals learns of the end of its children, and hears what was blocked") {
+TEST_CASE("begin_with_usual_signals() restores SIGCHLD, and blocked signals are received") {
   const auto pid = ::fork();
   if (pid == 0) {
     ::signal(SIGCHLD, SIG_IGN);

@@ -84,7 +84,7 @@ TEST_CASE("a task ends after its last line, with its exit code") {
   CHECK(exited_with(fixture.wait_status, 7));
 }
 
-TEST_CASE("stdout and stderr both count as a task's lines") {
+TEST_CASE("stdout and stderr are both delivered as a task's lines") {
   Fixture fixture;
   fixture.start("echo to stderr >&2; echo to stdout; kill -SEGV $$");
   fixture.until_ended();
@@ -140,7 +140,7 @@ TEST_CASE("once a stopped task's group has ended, what left it does not have the
   CHECK(fixture.now() - begun < Duration{10'000});
 }
 
-TEST_CASE("a stop gives what left a task's group no more time once nobody is in it", "[subreaper]") {
+TEST_CASE("after a stop, processes outside a task's group get no more time once the group is empty", "[subreaper]") {
   Fixture fixture;
   fixture.start("setsid sleep 1000 & exit 3");
   const auto begun = fixture.now();
@@ -162,7 +162,7 @@ TEST_CASE("after the grace a task is killed with all that left its group", "[sub
   CHECK(fixture.survivors == 0);
 }
 
-TEST_CASE("what a task leaves behind ends with it", "[subreaper]") {
+TEST_CASE("processes left running by a task end with it", "[subreaper]") {
   const std::string script = GENERATE("sleep 1000 & echo child",                         // holds the output open
                                       "sleep 1000 >/dev/null 2>&1 & echo child",         // does not
                                       "setsid sleep 1000 >/dev/null 2>&1 & echo child",  // has left the group
@@ -178,7 +178,7 @@ TEST_CASE("what a task leaves behind ends with it", "[subreaper]") {
   CHECK(fixture.now() - begun < Duration{10'000});
 }
 
-TEST_CASE("what outlives a task is told, and killed when it does not end by itself; without a variable or a parent, too", "[subreaper]") {
+TEST_CASE("processes that outlive a task are reported, and killed if they do not end; without a variable or a parent, too", "[subreaper]") {
   Fixture fixture;
   fixture.start("setsid env -i sleep 1000 >/dev/null 2>&1 &");
   fixture.until_ended();
@@ -187,7 +187,7 @@ TEST_CASE("what outlives a task is told, and killed when it does not end by itse
   CHECK(fixture.survivors == 0);
 }
 
-TEST_CASE("what ends soon after a task is told, and not killed") {
+TEST_CASE("processes that end soon after a task are reported, and not killed") {
   Fixture fixture;
   const TempDir folder;
   const auto told = (folder.path() / "told").string();
@@ -203,7 +203,7 @@ TEST_CASE("what ends soon after a task is told, and not killed") {
   CHECK(fixture.killed.empty());
 }
 
-TEST_CASE("what a task leaves behind has no time when it has failed", "[subreaper]") {
+TEST_CASE("processes left running by a failed task are killed at once", "[subreaper]") {
   Fixture fixture;
   fixture.start("sleep 1000 >/dev/null 2>&1 & exit 3");
   const auto begun = fixture.now();
@@ -220,7 +220,7 @@ TEST_CASE("a line that a grandchild writes soon after the end is not lost") {
   CHECK(fixture.said == "early\nlate\n");
 }
 
-TEST_CASE("SIGKILL of a task's first process is told, and its children end", "[subreaper]") {
+TEST_CASE("SIGKILL of a task's first process is reported, and its children end", "[subreaper]") {
   Fixture fixture;
   fixture.start("sleep 1000 & echo ready; wait");
   fixture.until_said("ready");
@@ -257,7 +257,7 @@ TEST_CASE("the end of a task is noticed while its output is held, and with it co
   CHECK(fixture.said == "begun\nlast words\n");
 }
 
-TEST_CASE("who is told to stop and must write for it can, when nobody reads the log at all", "[subreaper]") {
+TEST_CASE("a stopped program that must write before it exits can, although the log is not read", "[subreaper]") {
   Fixture fixture;
   fixture.start(std::string("trap 'echo saved; exit 0' TERM; echo begun; while :; do ") + flood + "; done");
   fixture.until_said("begun\n");

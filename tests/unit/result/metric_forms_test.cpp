@@ -51,7 +51,7 @@ struct Case {
 
 }  // namespace
 
-TEST_CASE("a metric's word says what a value is") {
+TEST_CASE("the words around a number tell what kind of value it is") {
   using Kind = MetricKind;
   const std::pair<const char*, Kind> cases[] = {
       {"loss", Kind::usual},
@@ -236,7 +236,7 @@ TEST_CASE("a long line takes as long as the same text on many lines") {
   }
 }
 
-TEST_CASE("of a line with many values the first hundred are read") {
+TEST_CASE("in a line with many values the first hundred are read") {
   std::string line;
   for (int i = 0; i < 150; ++i) line += fmt::format("acc{}: 0.5, ", i);
   MetricLine found;

@@ -76,7 +76,7 @@ std::string show(const MetricLine& line) {
 
 }  // namespace
 
-TEST_CASE("what real programs print is read") {
+TEST_CASE("output of real programs is read") {
   REQUIRE(logs().size() >= 16);
   for (const auto& path : logs()) {
     CAPTURE(path.filename().string());
@@ -95,7 +95,7 @@ TEST_CASE("what real programs print is read") {
   }
 }
 
-TEST_CASE("of ordinary lines nothing is read") {
+TEST_CASE("nothing is read from ordinary lines") {
   const auto printed = read_log(std::filesystem::path(folder) / "ordinary.txt");
   REQUIRE(printed.size() > 100);
   CHECK(std::ranges::all_of(printed, [](const Printed& each) { return each.said.empty(); }));

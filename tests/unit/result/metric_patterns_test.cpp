@@ -97,7 +97,7 @@ TEST_CASE("definitions that were written for SageMaker are read as there") {
   CHECK(said(boosting, "[12]#011train-error:0.0625#011validation-error:0.125").find("validation:error=0.125") != std::string::npos);
 }
 
-TEST_CASE("what each definition has found so far is known, whoever has read the line") {
+TEST_CASE("the matches of each definition are recorded, whichever process read the line") {
   using Found = MetricPatterns::Found;
   const auto patterns =
       std::make_shared<MetricPatterns>(Definitions{{"loss", "loss is (\\S+)"}, {"acc", "acc is (\\S+)"}, {"f1", "f1 is (\\S+)"}, {"x", "("}});
@@ -113,7 +113,7 @@ TEST_CASE("what each definition has found so far is known, whoever has read the 
   CHECK(found() == std::vector{Found::number, Found::number, Found::number, Found::nothing});
 }
 
-TEST_CASE("of several matches in a line the last with a number counts") {
+TEST_CASE("of several matches in a line the last one with a number is used") {
   CHECK(said({{"loss", "loss ([0-9.]+)"}}, "loss 0.5, loss 0.25; loss .") == "loss=0.25");
   CHECK(said({{"loss", "([0-9.]*)"}}, "0.5 0.25 and no more") == "loss=0.25");
   std::string many;
@@ -127,7 +127,7 @@ TEST_CASE("of several matches in a line the last with a number counts") {
   CHECK(said({{"loss", "([0-9]+)"}}, "1 2 3" + std::string(2000, ' ') + "x") == "loss=3");
 }
 
-TEST_CASE("the last match of a long line counts, however many there are and wherever it stands") {
+TEST_CASE("the last match of a long line is used, however many there are and wherever it is") {
   const Definitions definitions{{"x", "v: (\\d+)"}};
   for (const int matches : {1, 9, 10, 11, 12, 25, 400}) {
     std::string line;
@@ -163,7 +163,7 @@ TEST_CASE("a name that is defined is read by its definition alone") {
   CHECK(said({{"step", "Zug ([0-9]+)"}}, "step=7 loss=0.5") == "loss=0.5");
 }
 
-TEST_CASE("what is defined stands on the axis that the line or a definition names") {
+TEST_CASE("a defined metric is on the axis that the line or a definition gives") {
   const Definitions definitions{{"v", "Verlust ([0-9.]+)"}};
   CHECK(said(definitions, "Verlust 0.5") == "v=0.5");
   CHECK(said(definitions, "epoch=3/10 Verlust 0.5") == "v=0.5@epoch3 3/10");
@@ -215,7 +215,7 @@ TEST_CASE("a pattern that cannot be used is refused with its reason") {
   CHECK(refused("((?:x{200})|[\\p{L}\\d]{1,3})").empty());
 }
 
-TEST_CASE("definitions that cannot be told apart, or are too many, are refused") {
+TEST_CASE("ambiguous definitions, or too many, are rejected") {
   const auto message = [](const Definitions& definitions) {
     const auto checked = check_definitions(definitions);
     return checked ? "" : checked.error().message;

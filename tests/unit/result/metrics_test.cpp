@@ -57,7 +57,7 @@ TEST_CASE("wherever a line is cut, its metrics are read whole") {
   }
 }
 
-TEST_CASE("of a word that is longer than any metric, no part is read where it is cut") {
+TEST_CASE("a word longer than any metric is not read where it is split") {
   MetricReader reader;
   reader.feed("loss=0.9 " + std::string(longest_line - 15, 'y') + " loss=0", Time{});
   CHECK(show(reader.latest()) == "loss=0.9");
@@ -68,7 +68,7 @@ TEST_CASE("of a word that is longer than any metric, no part is read where it is
   CHECK(show(reader.latest()) == "loss=0.5 acc=1 f1=0.75");
 }
 
-TEST_CASE("a bar that goes on behind a cut counts with its last state") {
+TEST_CASE("of a bar that continues after a split the last state is used") {
   MetricReader reader;
   std::string bar = "start";
   while (bar.size() <= longest_line) bar += "\r 50% loss=0.5";
@@ -118,7 +118,7 @@ TEST_CASE("a line's metrics and progress are found") {
   }
 }
 
-TEST_CASE("what only looks like a metric is none") {
+TEST_CASE("text that only resembles a metric is ignored") {
   for (const auto* line : {"",
                            "=",
                            "a=",
@@ -184,7 +184,7 @@ TEST_CASE("a series knows its axis") {
   CHECK(axis_of({"Epoch 1/2", "9/9 - 1s - loss: 5", "Epoch 2/2", "9/9 - 1s - loss: 4"}) == "epoch 1:5 2:4");
 }
 
-TEST_CASE("a number without a point behind a word counts if the name was read before") {
+TEST_CASE("an integer after a word is used if the name was read before") {
   MetricReader reader;
   for (const auto* line : {"epoch 1 accuracy 1", "epoch 1 loss 1.5", "epoch 2 loss 1 accuracy 1", "epoch 3 loss 2.5", "epoch 4 loss nan"})
     reader.feed(line, {});

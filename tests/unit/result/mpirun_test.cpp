@@ -64,7 +64,7 @@ TEST_CASE("hydra's report is read, the signal from where it is right") {
         "rank 1 exit - signal 9 host w-1");
 }
 
-TEST_CASE("other words of mpirun say nothing about a rank") {
+TEST_CASE("other output of mpirun does not name a rank") {
   CHECK(in("mpirun noticed that the job aborted, but has no info as to the process\nthat caused that situation.") == "nothing");
   CHECK(in("") == "nothing");
   CHECK(in("  Process name: [[4463,1],1]") == "nothing");

@@ -38,7 +38,7 @@ PodReport round_trip(const PodReport& report) {
 
 }  // namespace
 
-TEST_CASE("a report comes through its text unchanged") {
+TEST_CASE("a report survives a round trip through its text") {
   const auto report = example();
   const auto read = round_trip(report);
   CHECK(read.attempt == "00ff");
@@ -64,7 +64,7 @@ TEST_CASE("a report comes through its text unchanged") {
   CHECK(read.seconds_out == 0.25);
 }
 
-TEST_CASE("numbers that JSON has no word for come through at any depth, and texts of these words stay texts") {
+TEST_CASE("numbers that JSON cannot express survive a round trip at any depth, and equal strings stay strings") {
   auto report = example();
   constexpr auto infinite = std::numeric_limits<double>::infinity();
   report.outputs[1].value = Json{{"NaN", std::nan("")}, {"all", {1, -infinite, "NaN", Json{{"x", infinite}}}}};
@@ -73,7 +73,7 @@ TEST_CASE("numbers that JSON has no word for come through at any depth, and text
   CHECK(value["all"] == Json{1, -infinite, "NaN", Json{{"x", infinite}}});
 }
 
-TEST_CASE("a failure comes through with its class, code and words") {
+TEST_CASE("a failure survives a round trip with its class, code and message") {
   using enum VerdictClass;
   for (const auto verdict_class : {user, input, system, timeout, capacity, interrupted, cancelled}) {
     PodReport report;
@@ -90,7 +90,7 @@ TEST_CASE("a failure comes through with its class, code and words") {
   }
 }
 
-TEST_CASE("what programs and the kubelet leave in a termination message is no report") {
+TEST_CASE("other termination messages of programs and the kubelet are not reports") {
   const auto* text =
       GENERATE("", "{", "{}", "[]", "null", "Traceback (most recent call last):\n", R"({"accuracy": 0.9})", R"({"trainstep_report": 1})",
                R"({"trainstep_report": 1, "class": "no such"})", R"({"trainstep_report": true, "class": "user"})",
@@ -102,7 +102,7 @@ TEST_CASE("what programs and the kubelet leave in a termination message is no re
   CHECK_FALSE(read_pod_report(text));
 }
 
-TEST_CASE("a report of another version is none; what this version does not know is let be") {
+TEST_CASE("a report of another version is ignored; unknown members are ignored") {
   CHECK(read_pod_report(R"({"trainstep_report": 1, "class": "user", "later": [1]})"));
   CHECK_FALSE(read_pod_report(R"({"trainstep_report": 2, "class": "user"})"));
   CHECK_FALSE(read_pod_report(R"({"trainstep_report": 0, "class": "user"})"));
@@ -116,7 +116,7 @@ TEST_CASE("odd numbers of bytes and seconds do no harm") {
   CHECK(report->seconds_in == 0);
 }
 
-TEST_CASE("a report that the kubelet has cut off at 4 KiB is none, one that just fits is whole") {
+TEST_CASE("a report cut off by the kubelet at 4 KiB is ignored, one that just fits is read") {
   auto report = example();
   report.outputs[1].value = "";
   const auto without = to_text(report).size();
@@ -141,7 +141,7 @@ PodReport with_curves() {
 
 }  // namespace
 
-TEST_CASE("curves come through a report's text") {
+TEST_CASE("curves survive a round trip through a report's text") {
   auto report = with_curves();
   report.curves_thinned = true;
   const auto read = round_trip(report);
@@ -159,7 +159,7 @@ TEST_CASE("curves come through a report's text") {
   CHECK(std::isnan(curves[1].points.front().value));
 }
 
-TEST_CASE("what is no curve is none, and the report still counts") {
+TEST_CASE("an invalid curve is ignored, and the report is still used") {
   for (const auto* curves :
        {"1", "[1]", "[{}]", R"([{"name": 1, "points": [[1, 2, 3]]}])", R"([{"name": "x", "points": []}])", R"([{"name": "x", "points": [1]}])",
         R"([{"name": "x", "points": [[1, 2]]}])", R"([{"name": "x", "points": [["1", 2, 3]]}])", R"([{"name": "x", "points": [[1, 2, 3.5]]}])"}) {

@@ -54,7 +54,7 @@ TEST_CASE("values of a tag are a curve over its steps") {
   CHECK(curves.series().front().points.front().time == Time(Duration(1'700'000'000'000)));
 }
 
-TEST_CASE("Lightning's placeholder for a metric of the hyperparameters is none") {
+TEST_CASE("Lightning's placeholder for a hyperparameter metric is ignored") {
   TensorboardCurves curves;
   curves.add("", event(0, {simple("hp_metric", -1), simple("loss", -1)}));
   CHECK(said(curves) == "loss: 0=-1\n");
@@ -105,7 +105,7 @@ TEST_CASE("a part of the data keeps its name where it is the only run") {
   CHECK(names({"trains"}) == "loss");
 }
 
-TEST_CASE("a run without a value counts for the names of the others") {
+TEST_CASE("a run without a value still affects the names of the others") {
   TensorboardCurves curves;
   curves.add_run("logs/train");
   curves.add("logs/other", event(1, {simple("loss", 1)}));
@@ -148,7 +148,7 @@ TEST_CASE("long curves are thinned out, their first and last points stay") {
   for (std::size_t i = 2; i + 1 < points.size(); ++i) CHECK(points[i].x - points[i - 1].x == points[1].x - points[0].x);
 }
 
-TEST_CASE("a long curve goes on behind what was taken back") {
+TEST_CASE("a long curve continues after removed points") {
   TensorboardCurves curves;
   for (int step = 0; step < 10'000; ++step) curves.add("", event(step, {simple("loss", 1)}));
   for (int step = 5'000; step < 10'000; ++step) curves.add("", event(step, {simple("loss", 2)}));
@@ -162,7 +162,7 @@ TEST_CASE("a long curve goes on behind what was taken back") {
   CHECK(last == 9'999);
 }
 
-TEST_CASE("of the first 200 tags there are curves, of up to 2000 last values, and no more") {
+TEST_CASE("the first 200 tags have curves, up to 2000 have last values") {
   TensorboardCurves curves;
   for (int tag = 0; tag < 2'000; ++tag)
     for (int step = 0; step < 2; ++step) curves.add("", event(step, {simple(fmt::format("t{}", tag), step)}));

@@ -67,7 +67,7 @@ TEST_CASE("a record is found by its length, whole by its sum") {
   CHECK_FALSE(is_whole(bytes_of(changed), record));
 }
 
-TEST_CASE("a record that ends behind its file is cut, one without a length damaged") {
+TEST_CASE("a record that extends beyond its file is truncated, one without a length is damaged") {
   const auto whole = tb::record("first");
   for (std::size_t size = 1; size < whole.size(); ++size) CHECK(found(whole.substr(0, size)) == Found::cut);
   for (const auto size : {std::uint64_t{1} << 63U, std::numeric_limits<std::uint64_t>::max(), std::uint64_t{5}})
@@ -93,7 +93,7 @@ TEST_CASE("an event has a time, a step and its values") {
   CHECK_FALSE(read(tb::whole(2, 7) + tb::text(7, tb::whole(1, 2)))->restart);  // STOP
 }
 
-TEST_CASE("a tensor of one number is a value, in whichever of its fields the number stands") {
+TEST_CASE("a tensor of one number is a value, whichever field holds it") {
   CHECK(said(content(1, tb::little(0x3F000000, 4))) == "x=0.5?scalars");
   CHECK(said(content(2, tb::little(0xC000000000000000, 8))) == "x=-2?scalars");
   CHECK(said(content(3, tb::little(0xFFFFFFFE, 4))) == "x=-2?scalars");
@@ -116,7 +116,7 @@ TEST_CASE("a tensor of one number is a value, in whichever of its fields the num
   CHECK(said(tensor(tb::whole(1, 1) + tb::text(2, tb::text(2, tb::whole(1, 1))) + tb::real(5, 0.5F))) == "x=0.5?scalars");
 }
 
-TEST_CASE("what is not one number is no value") {
+TEST_CASE("anything but a single number is not a value") {
   CHECK(said(content(1, "123")).empty());
   CHECK(said(content(1, "12345678")).empty());  // two floats
   CHECK(said(content(7, "0.5")).empty());       // text
@@ -131,7 +131,7 @@ TEST_CASE("what is not one number is no value") {
   CHECK(said("\x0A\x7F" + tb::simple("a", 1)) == "");
 }
 
-TEST_CASE("what is no message is no event") {
+TEST_CASE("an invalid message is not an event") {
   CHECK_FALSE(read(std::string("\0", 1)));
   CHECK_FALSE(read("\x0B"));                                         // a group
   CHECK_FALSE(read(tb::key(1, 1) + "1234567"));                      // too short

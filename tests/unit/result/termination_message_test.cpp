@@ -11,7 +11,7 @@ TEST_CASE("a termination message is one line without control characters") {
   CHECK(termination_message("") == "");
 }
 
-TEST_CASE("a termination message is as long as a kubelet takes, and no character is cut in two") {
+TEST_CASE("a termination message is limited to the kubelet's maximum, without splitting a character") {
   const std::string whole(longest_termination_message, 'x');
   CHECK(termination_message(whole) == whole);
   for (std::size_t shift = 0; shift < 4; ++shift) {

@@ -41,7 +41,7 @@ bye)");
   CHECK(found->lines.back() == "ValueError: no");
 }
 
-TEST_CASE("chained exceptions are one block whose last error counts") {
+TEST_CASE("chained exceptions are one block, and the last error is used") {
   const auto found = in(R"(Traceback (most recent call last):
   File "a.py", line 2, in f
     {}['x']
@@ -67,7 +67,7 @@ OSError: z)");
   CHECK(found->lines.size() == 14);
 }
 
-TEST_CASE("the prefixes of ranks are taken off and their lines told apart") {
+TEST_CASE("the prefixes of ranks are removed and their lines separated") {
   const auto found = in(R"([rank1]: Traceback (most recent call last):
 [rank0]: Traceback (most recent call last):
 [rank1]:   File "a.py", line 1, in <module>

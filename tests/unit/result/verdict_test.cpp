@@ -27,7 +27,7 @@ TEST_CASE("exit codes are the documented contract") {
   }
 }
 
-TEST_CASE("a verdict that nobody has made is no success") { CHECK(exit_code(Verdict{}) == 3); }
+TEST_CASE("a default verdict is not a success") { CHECK(exit_code(Verdict{}) == 3); }
 
 TEST_CASE("each kind of error has its class, and a retry is promised only where it can help") {
   const std::pair<ErrorKind, VerdictClass> cases[] = {
@@ -49,7 +49,7 @@ TEST_CASE("what a program did not write is its own failure, what could not be wr
         "failed (user): training succeeded, but its outputs are incomplete: output x: no value");
 }
 
-TEST_CASE("a verdict is told in one line") {
+TEST_CASE("a verdict is described in one line") {
   Verdict verdict;
   verdict.verdict_class = VerdictClass::user;
   verdict.message = "the training program failed";
@@ -74,7 +74,7 @@ TEST_CASE("signals have their names") {
   CHECK(signal_name(63) == "signal 63");
 }
 
-TEST_CASE("a verdict is one line, whatever a server or a program has said") {
+TEST_CASE("a verdict is one line, whatever messages it contains") {
   Verdict verdict;
   verdict.verdict_class = VerdictClass::input;
   verdict.message = "the image cannot be pulled: no\nsucceeded";

@@ -15,7 +15,7 @@ std::string show(const char* text) {
 
 }  // namespace
 
-TEST_CASE("an address that a program names for its artifact is complete, or it says why it is none") {
+TEST_CASE("an artifact address reported by the program is complete, or has a reason why not") {
   const auto [text, shown] = GENERATE(table<const char*, const char*>({
       {"s3://b/k", "address s3://b/k"},
       {"s3://bucket", "address s3://bucket"},
@@ -62,7 +62,7 @@ TEST_CASE("an address that a program names for its artifact is complete, or it s
   CHECK(show(text) == shown);
 }
 
-TEST_CASE("a file's address is the path that it means, and what has no scheme is a path as it stands") {
+TEST_CASE("a file URL is its path, and text without a scheme is a path as written") {
   const auto [text, shown] = GENERATE(table<const char*, const char*>({
       {"file:///data/my%20model", "path /data/my model"},
       {"FILE://localhost/data/x", "path /data/x"},

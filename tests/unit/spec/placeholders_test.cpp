@@ -41,7 +41,7 @@ TEST_CASE("v2 keys in a text become arguments") {
   }
 }
 
-TEST_CASE("v2 keys that nobody can fill in are refused") {
+TEST_CASE("v2 keys that cannot be filled in are rejected") {
   struct Row {
     const char* text;
     const char* message;

@@ -28,7 +28,7 @@ TEST_CASE("image and command may declare their inputs and outputs, in YAML too")
   CHECK(program.environment.size() == 1);
 }
 
-TEST_CASE("what is no training program is named") {
+TEST_CASE("anything but a training program is rejected by name") {
   struct Row {
     std::string text;
     const char* message;

@@ -73,7 +73,7 @@ TEST_CASE("a value of another type is an error") {
   CHECK_THAT(returned(output(Type::integer), R"({"parameterValues": {"o": "three"}})"), Contains("an integer") && Contains("three"));
 }
 
-TEST_CASE("an executor output that is no JSON, or no object, is an error that names its place") {
+TEST_CASE("an executor output that is not a JSON object is an error with its location") {
   for (const auto* text : {"", "[]", "{", "3", "{\"a\": NaN", "Infinity"}) {
     CAPTURE(text);
     const auto json = parse_executor_output(text, "out.json");
@@ -103,7 +103,7 @@ TEST_CASE("the text of a value's own file is taken as it is, read by its type") 
   if (value) CHECK(to_text(*value) == row.value);
 }
 
-TEST_CASE("a number's text may be a word for what is no finite number") {
+TEST_CASE("a non-finite number may be written as a word") {
   for (const auto* word : {"nan", "NaN", " NaN\n"}) CHECK(std::isnan(typed_value(output(Type::number), word)->get<double>()));
   for (const auto* word : {"inf", "+inf", "Infinity", "INF"}) CHECK(typed_value(output(Type::number), word)->get<double>() > 0);
   for (const auto* word : {"-inf", "-Infinity"}) CHECK(typed_value(output(Type::number), word)->get<double>() < 0);
@@ -129,7 +129,7 @@ TEST_CASE("an artifact that the executor output does not mention, or mentions od
   CHECK(artifact.places.empty());
 }
 
-TEST_CASE("bytes that are no text are no value") {
+TEST_CASE("bytes that are not text are not a value") {
   CHECK(returned(output(Type::string), R"({"parameterValues": {"o": "a\u0000b"}})").starts_with("the program did not write text"));
   const Output text{"note", Type::string, "STRING"};
   CHECK(value_from_file(text, std::string(100'000, 'x') + "\u00e4\n").value() == Json(std::string(100'000, 'x') + "\u00e4\n"));

@@ -46,7 +46,7 @@ TEST_CASE("every parameter style of func_to_component_text is read with its type
   CHECK(find_input(program, "numbers")->declared == "typing.List[int]");
 }
 
-TEST_CASE("what stands behind ----output-paths is a returned value, other texts and files are artifacts") {
+TEST_CASE("outputs after ----output-paths are returned values, other texts and files are artifacts") {
   const auto program = read(data("v1_every_style.yaml"));
   CHECK(show_all(program.outputs) ==
         "model:artifact log:artifact raw:artifact note:artifact accuracy:number labels:list info:object name:string passed:boolean rounds:integer");

@@ -78,13 +78,13 @@ TEST_CASE("a pipeline of one step: names of the component, defaults of the step 
 TEST_CASE("one step of several is chosen by task, component or executor") {
   for (const auto* name : {"fit", "comp-fit", "exec-fit"}) CHECK(read(data("v2_two_steps.yaml"), name).name == "fit");
   CHECK(show_all(read(data("v2_two_steps.yaml"), "prepare").inputs) == "rows:integer=10?");
-  // Fed by the other step: nobody but train_parameters can give it.
+  // Its value comes from the other step: only train_parameters can set it.
   CHECK(show_all(read(data("v2_two_steps.yaml"), "fit").inputs).starts_with("epochs:integer "));
   CHECK(show_all(read(data("v2_importer.yaml"), "fit").inputs) == "epochs:integer=1? lr:number=0.5? name:string=\"x\"? data:artifact");
   CHECK(read(data("v2_two_steps_same.yaml"), "fit-2").name == "fit-2");
 }
 
-TEST_CASE("without a choice, several steps are listed; importers and nested pipelines are no programs") {
+TEST_CASE("without a choice, several steps are listed; importers and nested pipelines are excluded") {
   CHECK_THAT(error_of(data("v2_two_steps.yaml")), Contains("several steps; name the one that trains in job_options.component: fit, prepare"));
   CHECK_THAT(error_of(data("v2_two_steps.yaml"), "trian"), Contains("has no step \"trian\"; it has fit, prepare"));
   CHECK_THAT(error_of(data("v2_nested.yaml")), Contains("got a nested pipeline (loop, condition or group), not a program; compile the component"));

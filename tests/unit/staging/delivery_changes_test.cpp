@@ -55,7 +55,7 @@ struct Delivering : StoreOfPod {
 
 }  // namespace
 
-TEST_CASE_METHOD(Delivering, "an output that somebody changes while it is delivered is none, whatever is done to it") {
+TEST_CASE_METHOD(Delivering, "an output changed during its delivery is not delivered, however it was changed") {
   const auto [what, does] = GENERATE(table<std::string, std::function<void(const std::string&)>>({
       {"large was removed", [](const std::string& file) { fs::remove(file); }},
       {"large had 20971520 bytes and has 1000000", [](const std::string& file) { fs::resize_file(file, 1'000'000); }},
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(Delivering, "an output that somebody changes while it is delive
   CHECK(uploads.empty());
 }
 
-TEST_CASE_METHOD(Delivering, "an output that is a file, or all of whose files are gone, is not delivered as nothing") {
+TEST_CASE_METHOD(Delivering, "an output that is a file, or whose files are all gone, is not delivered as empty") {
   const bool file = GENERATE(true, false);
   write(file ? model : model + "/w", "w");
   program_ends();
@@ -102,7 +102,7 @@ TEST_CASE_METHOD(Delivering, "what stays as it was is delivered after any number
   CHECK(others_see() == std::map<std::string, std::string>{{"run/model/w", "w"}});
 }
 
-TEST_CASE_METHOD(Delivering, "what another job has put where a killed attempt had, or was about to, stays, and is told") {
+TEST_CASE_METHOD(Delivering, "objects that another job put where a killed attempt had, or was about to, are kept and reported") {
   const bool large = GENERATE(false, true);
   write(model + "/shard-1", large ? std::string(20 << 20, 'x') : "1");
   write(model + "/shard-2", "2");
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(Delivering, "what another job has put where a killed attempt ha
   CHECK_THAT(told[0], Contains("output model: 2 objects, such as \"shard-1\", at s3://bkt/run/model are apparently not written by this job"));
 }
 
-TEST_CASE_METHOD(Delivering, "what a killed attempt has put in parts goes as what it has put in one") {
+TEST_CASE_METHOD(Delivering, "objects that a killed attempt uploaded in parts are removed like those uploaded in one request") {
   write(model + "/large", std::string(20 << 20, 'x'));
   write(model + "/small", "s");
   REQUIRE(deliver());
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(Delivering, "what may not be looked at stays") {
   CHECK(others_see() == std::map<std::string, std::string>{{"run/model/a", "1"}, {"run/model/b", "2"}});
 }
 
-TEST_CASE_METHOD(Delivering, "a delivery that has to end takes back nothing that another job has put there meanwhile") {
+TEST_CASE_METHOD(Delivering, "a stopped delivery reverts nothing that another job has put there in the meantime") {
   write(model + "/a", "1");
   write(model + "/large", std::string(20 << 20, 'x'));
   fault = [](const FakeTransport::Asked& asked) { return asked.query("partNumber") == "2" ? std::optional(Reply::silent()) : std::nullopt; };
@@ -158,7 +158,7 @@ TEST_CASE_METHOD(Delivering, "a delivery that has to end takes back nothing that
   CHECK(objects["run/model/a"] == "B");
 }
 
-TEST_CASE_METHOD(Delivering, "a store that cannot list uploads in parts holds up no delivery for long, and that is told") {
+TEST_CASE_METHOD(Delivering, "a store that cannot list multipart uploads does not delay a delivery for long, and this is reported") {
   stores->on_waiting([this](const std::string& line) { told.push_back(line); });
   for (const auto* name : {"/a", "/b", "/c"}) write(model + name, std::string(9 << 20, 'x'));
   fault = [](const FakeTransport::Asked& asked) {

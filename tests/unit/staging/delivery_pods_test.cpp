@@ -67,7 +67,7 @@ const Objects whole{{"run/model/ckpt-one", "one"}, {"run/model/common", "one"}};
 
 }  // namespace
 
-TEST_CASE_METHOD(Pods, "of two pods that deliver at a time, whoever has written last leaves a whole model of its own") {
+TEST_CASE_METHOD(Pods, "of two pods that deliver concurrently, the last writer leaves a complete model of its own") {
   const auto when = GENERATE("PUT /bkt/run/model/ckpt-one", "PUT /bkt/run/model/common", "PUT /bkt/run/.trainstep/job/outputs.json");
   CAPTURE(when);
   after(when, [this] { other_delivers(); });
@@ -76,14 +76,14 @@ TEST_CASE_METHOD(Pods, "of two pods that deliver at a time, whoever has written 
   CHECK(model() == whole);
 }
 
-TEST_CASE_METHOD(Pods, "what others put to an address while a job delivers there stays, and is told") {
+TEST_CASE_METHOD(Pods, "objects that others put at an address during a delivery are kept and reported") {
   after("PUT /bkt/run/model/common", [this] { objects["run/model/notes"] = "of others"; });
   REQUIRE(deliver());
   CHECK(objects.contains("run/model/notes"));
   CHECK_THAT(told.back(), Contains("notes"));
 }
 
-TEST_CASE_METHOD(Pods, "what is replaced again and again is no delivery") {
+TEST_CASE_METHOD(Pods, "an output that is replaced repeatedly is not delivered") {
   fault = [this](const FakeTransport::Asked& asked) -> std::optional<Reply> {
     if (!asked.line().starts_with("PUT /bkt/run/model/common")) return std::nullopt;
     auto reply = answer(asked);

@@ -78,7 +78,7 @@ TEST_CASE_METHOD(Staging, "inputs are fetched one after another: trees and singl
   CHECK(read(in_pod("inputs/file")) == "333");
 }
 
-TEST_CASE_METHOD(Staging, "an input that is fetched again holds what the store holds, and what was added beside it") {
+TEST_CASE_METHOD(Staging, "an input that is fetched again has the store's objects, and files added next to them") {
   objects = {{"data/a", "1"}, {"data/old/b", "22"}, {"data/old/changed", "3"}, {"data/both/kept", "4"}, {"data/both/gone", "5"}};
   input("data", "s3://bkt/data");
   REQUIRE(fetch());
@@ -142,7 +142,7 @@ TEST_CASE_METHOD(Staging, "an input's place that was a link from the beginning s
   CHECK(read(in_pod("large/b")) == "22");
 }
 
-TEST_CASE_METHOD(Staging, "an object beside a folder of its name is left out of an input, and named") {
+TEST_CASE_METHOD(Staging, "an object with the name of a folder is skipped in an input, and reported") {
   objects["data"] = "itself";
   objects["data/a"] = "below";
   input("data", "s3://bkt/data");
@@ -159,7 +159,7 @@ TEST_CASE_METHOD(Staging, "nothing to fetch is fetched at once") {
   CHECK(transport.asked().empty());
 }
 
-TEST_CASE_METHOD(Staging, "an address where nothing lies is an error of input that names both") {
+TEST_CASE_METHOD(Staging, "an empty address is an input error that names both") {
   objects = {{"database/x", "1"}};
   input("data", "s3://bkt/data");
   const auto staged = fetch();
@@ -207,7 +207,7 @@ TEST_CASE_METHOD(Staging, "passing faults of the store do no harm") {
   CHECK(read(in_pod("inputs/data/b")) == "22");
 }
 
-TEST_CASE_METHOD(Staging, "a key that is no path below the input's folder is refused") {
+TEST_CASE_METHOD(Staging, "a key that is not a path below the input's folder is rejected") {
   objects = {{"data/../../etc/passwd", "x"}};
   input("data", "s3://bkt/data");
   const auto staged = fetch();
@@ -215,7 +215,7 @@ TEST_CASE_METHOD(Staging, "a key that is no path below the input's folder is ref
   CHECK(staged.error().kind == ErrorKind::input);
 }
 
-TEST_CASE_METHOD(Staging, "a slow input is told of every half minute") {
+TEST_CASE_METHOD(Staging, "a slow input is reported every half minute") {
   for (int i = 0; i < 40; ++i) objects["data/" + std::to_string(i)] = "1234567890";
   input("data", "s3://bkt/data");
   transport.serve([this](const FakeTransport::Asked& asked) {
@@ -229,7 +229,7 @@ TEST_CASE_METHOD(Staging, "a slow input is told of every half minute") {
   CHECK(told.size() <= 2);
 }
 
-TEST_CASE_METHOD(Staging, "who stops fetching leaves nothing under way") {
+TEST_CASE_METHOD(Staging, "a stopped fetch leaves nothing in progress") {
   objects = {{"data/a", "1"}};
   input("data", "s3://bkt/data");
   const auto part = GENERATE(0ms, 1ms, 2ms, 3ms);
@@ -254,7 +254,7 @@ TEST_CASE_METHOD(Staging, "outputs are put where they belong: trees and single f
   CHECK(told.empty());
 }
 
-TEST_CASE_METHOD(Staging, "in the job's own folder what an earlier attempt left is removed, after the new is there, and nothing beside it") {
+TEST_CASE_METHOD(Staging, "in the job's own folder leftovers of an earlier attempt are removed after the delivery, and nothing next to it") {
   options.own = "s3://bkt/run";
   objects = {{"run/model/old/a", "x"}, {"run/model/old/b", "x"}, {"run/model/graph", "old"}, {"run/model2/a", "y"}, {"run/models", "y"}};
   write(output("model", "s3://bkt/run/model") + "/graph", "new");
@@ -270,7 +270,7 @@ TEST_CASE_METHOD(Staging, "in the job's own folder what an earlier attempt left 
 }
 
 TEST_CASE_METHOD(Staging,
-                 "uploads that a killed attempt has begun at an output's address are given up, whatever the files are called, and none beside it") {
+                 "uploads that a killed attempt started at an output's address are aborted, whatever the files are called, and no others") {
   options.own = "s3://bkt/run";
   for (const auto* where : {"run/model/old", "run/model", "run/model2/a"}) upload_keys[where] = where;
   for (const auto& [id, key] : upload_keys) uploads[id][1] = "part";
@@ -280,13 +280,13 @@ TEST_CASE_METHOD(Staging,
     REQUIRE(uploads.size() == 1);
     CHECK(uploads.contains("run/model2/a"));
   }
-  SECTION("they may not: that is no failure") {
+  SECTION("they may not: this is not an error") {
     refuse("GET /bkt encoding-type=url&prefix=run/model&uploads=", 403, "AccessDenied");
     REQUIRE(deliver());
     CHECK(uploads.size() == 3);
     CHECK(told.empty());
   }
-  SECTION("the store will not give them up: what stays is told, and is no failure") {
+  SECTION("the store does not abort them: the leftovers are reported, without an error") {
     refuse("DELETE /bkt/run/model/old", 503, "SlowDown");
     REQUIRE(deliver());
     REQUIRE_FALSE(told.empty());
@@ -294,7 +294,7 @@ TEST_CASE_METHOD(Staging,
   }
 }
 
-TEST_CASE_METHOD(Staging, "a tree takes the place of a file, and a file that of a tree") {
+TEST_CASE_METHOD(Staging, "a tree replaces a file, and a file a tree") {
   options.own = "s3://bkt/run";
   SECTION("tree") {
     objects = {{"run/model", "file"}};
@@ -312,7 +312,7 @@ TEST_CASE_METHOD(Staging, "a tree takes the place of a file, and a file that of 
   }
 }
 
-TEST_CASE_METHOD(Staging, "what the job has not put at an output's address stays there, and is told once") {
+TEST_CASE_METHOD(Staging, "objects at an output's address that the job did not put there are kept, and reported once") {
   options.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
   objects = {{"run/model/old", "x"}, {"run/model/data/train.csv", "y"}, {"run/model/graph", "old"}};
   upload_keys["u"] = "run/model/strange";
@@ -328,7 +328,7 @@ TEST_CASE_METHOD(Staging, "what the job has not put at an output's address stays
   CHECK_THAT(told[0], Contains("output model: 2 objects, such as \"data/train.csv\", at s3://bkt/run/model were not written by this job"));
 }
 
-TEST_CASE_METHOD(Staging, "what an earlier attempt of the job has put there goes when the new is there") {
+TEST_CASE_METHOD(Staging, "objects of an earlier attempt of the job are removed after the delivery") {
   const bool on_claim = GENERATE(false, true);
   options.manifest =
       on_claim ? plan::TaskPlace{"", 0, in_pod("claim/.outputs.json")} : plan::TaskPlace{"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
@@ -368,7 +368,7 @@ TEST_CASE_METHOD(Staging, "an object of others that was to be replaced, but was 
   CHECK(objects["run/model/graph"] == "of others");
 }
 
-TEST_CASE_METHOD(Staging, "who may not read what was put there removes nothing") {
+TEST_CASE_METHOD(Staging, "without permission to read existing objects nothing is removed") {
   options.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
   write(output("model", "s3://bkt/run/model") + "/a", "1");
   REQUIRE(deliver());
@@ -379,7 +379,7 @@ TEST_CASE_METHOD(Staging, "who may not read what was put there removes nothing")
   CHECK(objects["run/model/a"] == "1");
 }
 
-TEST_CASE_METHOD(Staging, "a delivery that has to end takes back what it has put where others look, and leaves no upload open") {
+TEST_CASE_METHOD(Staging, "a stopped delivery reverts what others could see, and leaves no upload open") {
   options.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
   objects = {{"run/model/others", "x"}};
   write(output("model", "s3://bkt/run/model") + "/a", "1");
@@ -404,7 +404,7 @@ TEST_CASE_METHOD(Staging, "a delivery that has to end takes back what it has put
   CHECK(objects == std::map<std::string, std::string>{{"run/model/others", "x"}});
 }
 
-TEST_CASE_METHOD(Staging, "a delivery that has to end and is nearly done comes to its end") {
+TEST_CASE_METHOD(Staging, "a stopped delivery that is nearly done is completed") {
   write(output("model", "s3://bkt/run/model") + "/a", "1");
   std::optional<Result<Staged>> result;
   Delivery delivery(*stores, outputs, 30min, sink(result), options);
@@ -415,7 +415,7 @@ TEST_CASE_METHOD(Staging, "a delivery that has to end and is nearly done comes t
   CHECK(objects["run/model/a"] == "1");
 }
 
-TEST_CASE_METHOD(Staging, "a key that can be no file holds up no other, and is told; nothing but such keys is an error") {
+TEST_CASE_METHOD(Staging, "a key that cannot be a file name does not block others, and is reported; only such keys are an error") {
   objects = {{"data/a", "1"}, {"data/b//c", "2"}, {"only//x", "1"}};
   input("data", "s3://bkt/data");
   REQUIRE(fetch());
@@ -429,7 +429,7 @@ TEST_CASE_METHOD(Staging, "a key that can be no file holds up no other, and is t
   CHECK(staged.error().kind == ErrorKind::input);
 }
 
-TEST_CASE_METHOD(Staging, "what cannot travel is left out of an output, and told; an output of nothing else is none") {
+TEST_CASE_METHOD(Staging, "files that cannot be delivered are skipped and reported; an output of only such files is absent") {
   const auto path = output("model", "s3://bkt/run/model");
   write(path + "/graph", "g");
   fs::create_symlink("nowhere", path + "/dangling");
@@ -441,7 +441,7 @@ TEST_CASE_METHOD(Staging, "what cannot travel is left out of an output, and told
   CHECK(staged.error().kind == ErrorKind::input);
 }
 
-TEST_CASE_METHOD(Staging, "a refused delivery is tried again, with growing pauses, and each is told") {
+TEST_CASE_METHOD(Staging, "a rejected delivery is retried with growing pauses, and each retry is reported") {
   write(output("model", "s3://bkt/run/model") + "/graph", "g");
   refuse("PUT /bkt", 403, "AccessDenied", 6);  // of a try each refusal counts twice: keys may have changed
   const auto began = loop.now();
@@ -465,7 +465,7 @@ TEST_CASE_METHOD(Staging, "what could not be removed is tried again, too") {
   CHECK_FALSE(objects.contains("run/model/old"));
 }
 
-TEST_CASE_METHOD(Staging, "until the limit has passed; then the last error counts") {
+TEST_CASE_METHOD(Staging, "until the limit has passed; then the last error is reported") {
   write(output("model", "s3://bkt/run/model") + "/graph", "g");
   refuse("", 403, "AccessDenied");
   const auto began = loop.now();
@@ -479,7 +479,7 @@ TEST_CASE_METHOD(Staging, "until the limit has passed; then the last error count
   CHECK(told.size() < 15);
 }
 
-TEST_CASE_METHOD(Staging, "a store that does not want an output is no fault of the program, whatever it answers") {
+TEST_CASE_METHOD(Staging, "a store that rejects an output is not blamed on the program, whatever its response") {
   write(output("model", "s3://bkt/run/model") + "/graph", "g");
   refuse("PUT", 400, GENERATE("ExpiredToken", "InvalidRequest"));
   const auto staged = deliver(1min);
@@ -497,7 +497,7 @@ TEST_CASE_METHOD(Staging, "outputs that are there already are not sent again bec
   CHECK(count("PUT /bkt/run/model") == 1);
 }
 
-TEST_CASE_METHOD(Staging, "where the store cannot be asked about an output the files of the one before say nothing of it") {
+TEST_CASE_METHOD(Staging, "if the store cannot be asked about an output, the files of the previous one are not evidence") {
   write(output("model", "s3://bkt/run/model") + "/graph", "g");
   write(output("metrics", "s3://bkt/run/metrics"), "m");  // no folder: nothing could lie below it
   fault = [tries = 0](const FakeTransport::Asked& asked) mutable -> std::optional<Reply> {
@@ -510,7 +510,7 @@ TEST_CASE_METHOD(Staging, "where the store cannot be asked about an output the f
   CHECK(told.size() == 1);
 }
 
-TEST_CASE_METHOD(Staging, "of an output that failed half way only the rest is sent again") {
+TEST_CASE_METHOD(Staging, "only the rest of an output that failed half way is sent again") {
   write(output("model", "s3://bkt/run/model") + "/a", "aa");
   write(outputs.back().path + "/b", "b");
   refuse("PUT /bkt/run/model/b", 403, "AccessDenied", 2);
@@ -554,7 +554,7 @@ TEST_CASE_METHOD(Staging, "with a sync state in a folder the next process moves 
   CHECK(objects["run/model/v"] == "v");
 }
 
-TEST_CASE_METHOD(Staging, "with a sync state in a folder a file that was written anew with its old size and time travels again") {
+TEST_CASE_METHOD(Staging, "with a sync state in a folder a file rewritten with its old size and time is sent again") {
   const auto written_anew = [](const std::string& file, const std::string& content) {
     const auto time = fs::last_write_time(file);
     const auto before = objectstore::read_state(file, "");
@@ -599,7 +599,7 @@ TEST_CASE_METHOD(Staging, "a sync state that cannot be read or written costs a t
   }
 }
 
-TEST_CASE_METHOD(Staging, "asked to look at contents, a delivery sends nothing that is there with the same bytes") {
+TEST_CASE_METHOD(Staging, "with content comparison a delivery sends no file that exists with the same bytes") {
   objects = {{"run/data/a", "same"}, {"run/data/b", "same length"}};
   write(output("data", "s3://bkt/run/data") + "/a", "same");
   write(outputs.back().path + "/b", "some length");
@@ -613,7 +613,7 @@ TEST_CASE_METHOD(Staging, "asked to look at contents, a delivery sends nothing t
   CHECK(objects["run/data/b"] == "some length");
 }
 
-TEST_CASE_METHOD(Staging, "what lies no longer at its path cannot be mended by the store") {
+TEST_CASE_METHOD(Staging, "a missing local file is not retried") {
   output("model", "s3://bkt/run/model");
   const auto staged = deliver();
   REQUIRE_FALSE(staged);
@@ -639,14 +639,14 @@ TEST_CASE_METHOD(Staging, "what cannot be read here is no fault of a store, and 
   CHECK(objects.contains("run/.trainstep/job/outputs.json"));
 }
 
-TEST_CASE_METHOD(Staging, "from the job's own folder exactly what was brought there is fetched, whatever a listing shows") {
+TEST_CASE_METHOD(Staging, "from the job's own folder exactly the uploaded objects are fetched, whatever a listing shows") {
   options.own = "s3://bkt/job";
   write(output("model", "s3://bkt/job/outputs/model") + "/a", "1");
   write(outputs.back().path + "/b", "22");
   REQUIRE(deliver());
   input("model", "s3://bkt/job/outputs/model");
   objects["job/outputs/model/strange"] = "x";
-  SECTION("what somebody else has put there stays there") {
+  SECTION("objects put there by others are kept") {
     REQUIRE(fetch());
     CHECK(read(in_pod("inputs/model/a")) == "1");
     CHECK(read(in_pod("inputs/model/b")) == "22");
@@ -662,7 +662,7 @@ TEST_CASE_METHOD(Staging, "from the job's own folder exactly what was brought th
     CHECK_THAT(staged.error().message, Contains("job/outputs/model/b") && Contains("not as it was fetched"));
     CHECK_THAT(told.back(), Contains("trying again"));
   }
-  SECTION("without the list nobody knows what was brought") {
+  SECTION("without the list the uploaded inputs are unknown") {
     const auto list = objects.extract("job/outputs/model.objects.json");
     REQUIRE_FALSE(list.empty());
     const auto staged = fetch();
@@ -698,7 +698,7 @@ TEST_CASE_METHOD(Staging, "what a listing lacks was brought all the same") {
   CHECK(read(in_pod("inputs/model/a")) == "1");
 }
 
-TEST_CASE_METHOD(Staging, "a single file and a folder without a file come back from the job's own folder as they were brought there") {
+TEST_CASE_METHOD(Staging, "a single file and an empty folder are restored from the job's own folder") {
   options.own = "s3://bkt/job";
   write(output("one", "s3://bkt/job/inputs/one"), "1");
   fs::create_directories(output("none", "s3://bkt/job/inputs/none"));
@@ -730,7 +730,7 @@ TEST_CASE_METHOD(Staging, "folders without a file inside of what went through th
   CHECK(fs::is_directory(in_pod("inputs/folders/é")));
 }
 
-TEST_CASE_METHOD(Staging, "folders without a file that no object can stand for are told") {
+TEST_CASE_METHOD(Staging, "empty folders that no object can represent are reported") {
   const bool own = GENERATE(true, false);
   if (own) options.own = "s3://bkt/job";
   const auto model = output("model", own ? "s3://bkt/job/outputs/model" : "s3://bkt/run/model");
@@ -751,7 +751,7 @@ TEST_CASE_METHOD(Staging, "an address that others use gets no list of what was p
   CHECK(objects.contains("run/.trainstep/job/outputs.json"));
 }
 
-TEST_CASE_METHOD(Staging, "a list of what was brought that cannot be read is no list") {
+TEST_CASE_METHOD(Staging, "an unreadable list of uploaded inputs is ignored") {
   options.own = "s3://bkt/job";
   input("data", "s3://bkt/job/inputs/data");
   objects["job/inputs/data/a"] = "1";
@@ -762,7 +762,7 @@ TEST_CASE_METHOD(Staging, "a list of what was brought that cannot be read is no 
   CHECK(staged.error().kind == ErrorKind::unavailable);
 }
 
-TEST_CASE_METHOD(Staging, "who stops delivering leaves nothing under way") {
+TEST_CASE_METHOD(Staging, "a stopped delivery leaves nothing in progress") {
   objects = {{"run/model/old", "x"}};
   write(output("model", "s3://bkt/run/model") + "/graph", "g");
   const auto part = GENERATE(0ms, 1ms, 2ms, 3ms, 4ms);
@@ -776,7 +776,7 @@ TEST_CASE_METHOD(Staging, "who stops delivering leaves nothing under way") {
   CHECK((objects.contains("run/model/old") || read(outputs.back().path + "/graph") == objects["run/model/graph"]));
 }
 
-TEST_CASE("amounts are told the way people read them") {
+TEST_CASE("amounts are formatted for people") {
   CHECK(describe({1, 1, 1ms}) == "1 file, 1 B in " + trainstep::describe(Duration(1)));
   CHECK_THAT(describe({999, 2, 1s}), Catch::StartsWith("2 files, 999 B in"));
   CHECK_THAT(describe({1'500'000'000, 12, 1s}), Catch::StartsWith("12 files, 1.5 GB in"));

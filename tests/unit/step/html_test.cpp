@@ -28,7 +28,7 @@ TEST_CASE("the first and the last character of each length in UTF-8 pass") {
   }
 }
 
-TEST_CASE("bytes that are no UTF-8 are replaced one by one, and what stands beside them passes") {
+TEST_CASE("bytes that are not UTF-8 are replaced one by one, and adjacent text is kept") {
   struct Row {
     const char* what;
     std::string bytes;

@@ -75,7 +75,7 @@ TEST_CASE("Objects come as JSON text") {
   CHECK(inputs.request.distribution_specification == Json{{"distribution_type", "MPI"}, {"number_of_workers", "2"}});
 }
 
-TEST_CASE("Objects that are none are refused with a remedy") {
+TEST_CASE("Values that are not objects are rejected with a remedy") {
   CHECK_THAT(message({program, {"train-parameters", "[1]"}}), Contains("train_parameters: expected an object, got a list"));
   CHECK_THAT(message({program, {"train-parameters", "{\"a\" 1}"}}), Contains("train_parameters: line 1, column"));
   for (const auto* python : {"{'epochs': 3}", "{\"a\": True}", "{\"a\": None}"})
@@ -91,7 +91,7 @@ TEST_CASE("An Object that is null, or empty, is not given") {
     }
 }
 
-TEST_CASE("A missing specification is an error that says what is wanted") {
+TEST_CASE("A missing specification is an error that says what is expected") {
   CHECK_THAT(message({}), Contains("train_specification: is missing"));
   CHECK(refused({}).kind == ErrorKind::input);
 }
@@ -105,7 +105,7 @@ TEST_CASE("Unknown and doubled flags are errors of usage") {
   CHECK_THAT(message({program, {"", "stray"}}), Contains("unexpected argument \"stray\""));
 }
 
-TEST_CASE("What old backends leave of an absent input is ignored") {
+TEST_CASE("Remnants of an absent input that old backends leave are ignored") {
   const std::string left = R"({"IfPresent":{"InputName":"gpus","Then":["--gpus","1"]}})";
   CHECK(read({program, {"", left}, {"gpus", left}}).request.gpus.empty());
 }
@@ -196,7 +196,7 @@ TEST_CASE("A reference keeps the type of the parameter, and null is null") {
   CHECK(text.request.train_parameters == Json{{"d", "null"}});
 }
 
-TEST_CASE("What nobody has replaced by a value is refused by its place") {
+TEST_CASE("Placeholders that were not replaced with a value are rejected with their location") {
   struct Row {
     std::string values, part;
   };
@@ -231,7 +231,7 @@ TEST_CASE("What a user types may hold braces of its own, what a component's or t
   CHECK_THAT(message({program, {"model-name", "{{pipelineparam:op=;name=x}}"}}), Contains("model_name: {{pipelineparam:op=;name=x}} was not"));
 }
 
-TEST_CASE("A text that looks like a loop's placeholder and is none passes through a template") {
+TEST_CASE("A string that only looks like a loop's placeholder passes through a template") {
   const auto parameters = [](const std::string& text) {
     return Flags{program, {"files-in", "/inputs"}, {"train-parameters", R"({"prompt": ")" + text + "\"}"}};
   };
@@ -282,7 +282,7 @@ TEST_CASE("Artifacts of an executor input are the step's paths") {
   CHECK(inputs.executor_output_file == "/minio/mlpipeline/v2/artifacts/digits/run-1/train/0e2c/output_metadata.json");
 }
 
-TEST_CASE("An input artifact lies where the launcher put it") {
+TEST_CASE("An input artifact is where the launcher put it") {
   struct Row {
     std::string artifact, path;
   };
@@ -347,7 +347,7 @@ TEST_CASE("A label's value stays as it was written") {
   CHECK(*check_node_selector(Json{{"a", true}, {"b", 2.0}}) == Json{{"a", "true"}, {"b", "2"}});
 }
 
-TEST_CASE("What is no node selector is refused with its line") {
+TEST_CASE("An invalid node selector is rejected with its line") {
   struct Row {
     std::string text, part;
   };
@@ -360,7 +360,7 @@ TEST_CASE("What is no node selector is refused with its line") {
   CHECK_THAT(selector.error().message, Contains(row.part));
 }
 
-TEST_CASE("What is far too long for a node selector is refused in a few words and in no time") {
+TEST_CASE("An overlong node selector is rejected briefly and quickly") {
   std::string labels = "{";
   for (int i = 0; i < 200'000; ++i) labels += fmt::format("\"k{}\": 1,\n", i);
   const auto many = parse_node_selector(labels + "\"k\": 1}");
@@ -387,7 +387,7 @@ TEST_CASE("Proxies, pip's index and MLflow's address are passed on, keys are not
   CHECK(more["MLFLOW_TRACKING_TOKEN"] == "secret");
 }
 
-TEST_CASE("What holds a secret or names a file of this machine is passed on only by its own name, and it is said") {
+TEST_CASE("Variables with secrets or file names are passed on only if named explicitly, and this is reported") {
   struct Row {
     std::string name, value, said;
   };
@@ -413,7 +413,7 @@ TEST_CASE("What holds a secret or names a file of this machine is passed on only
   CHECK(asked.not_passed_on.empty());
 }
 
-TEST_CASE("Files of this machine are told of in one line, however many variables name some") {
+TEST_CASE("Variables that name files of this machine are reported in one line") {
   const Context around{.environment = {{"SSL_CERT_FILE", "/etc/ca.pem"}, {"PIP_CERT", "/etc/ca.pem"}, {"CURL_CA_BUNDLE", "/etc/ca.pem"}},
                        .read_file = files({})};
   const std::vector<std::string> expected{
@@ -422,7 +422,7 @@ TEST_CASE("Files of this machine are told of in one line, however many variables
   CHECK(read({program}, around).not_passed_on == expected);
 }
 
-TEST_CASE("A pattern passes on no secrets, and an experiment's name is no file") {
+TEST_CASE("A pattern passes on no secrets, and an experiment's name is not a file") {
   const Context around{.environment = {{"WANDB_API_KEY", "hunter22"}, {"WANDB_DIR", "/wandb"}, {"MLFLOW_EXPERIMENT_NAME", "/Shared/digits"}},
                        .read_file = files({})};
   const auto inputs = read({program, {"job-options", R"({"pass_environment": ["WANDB_*", ""]})"}}, around);

@@ -13,7 +13,7 @@ using namespace trainstep;
 using namespace trainstep::step;
 namespace fs = std::filesystem;
 
-TEST_CASE("of a template's folder only what lies in it is read, wherever links lead") {
+TEST_CASE("only files in a template's folder are read, wherever links lead") {
   const TempDir place;
   const auto folder = fs::canonical(place.path()) / "in";
   fs::create_directories(folder / "..data");

@@ -88,7 +88,7 @@ TEST_CASE("Plain files hold metrics, results, the job's name and the report") {
   CHECK(rendered.missing.empty());
 }
 
-TEST_CASE("What the program wrote counts more than its log") {
+TEST_CASE("Values written by the program take precedence over its log") {
   ASummary a;
   a.curve("accuracy", {0.8, 0.9});
   a.curve("loss", {0.1});
@@ -100,7 +100,7 @@ TEST_CASE("What the program wrote counts more than its log") {
   CHECK(metrics[1].percentage);
 }
 
-TEST_CASE("Values that are not finite stand in no file that machines read") {
+TEST_CASE("Non-finite values are not written to machine-readable files") {
   ASummary a;
   a.target("metrics", "m");
   a.target("mlpipeline_metrics", "v1");
@@ -113,7 +113,7 @@ TEST_CASE("Values that are not finite stand in no file that machines read") {
   CHECK(left_out_metrics(a.summary()) == "metrics: loss=NaN, peak=∞ are omitted from the file, as JSON has no such numbers");
 }
 
-TEST_CASE("A metric that JSON cannot say is told where a file leaves it out, in the report too") {
+TEST_CASE("A metric that JSON cannot express is reported where a file omits it, in the report too") {
   ASummary a;
   a.curve("fine", {2});
   a.target("metrics", "m");
@@ -135,7 +135,7 @@ TEST_CASE("A metric that JSON cannot say is told where a file leaves it out, in 
   CHECK_THAT(left_out_metrics(a.summary()).value(), Contains("x10=∞ and 2 more are omitted"));
 }
 
-TEST_CASE("A parameter that bears the name of a metric which is no number gets it as a text, as a returned one") {
+TEST_CASE("A parameter with the name of a metric that is not a number gets it as text, like a returned one") {
   ASummary a;
   a.inputs.executor_output_file = "out.json";
   a.target("loss", "p", parameter);
@@ -192,7 +192,7 @@ TEST_CASE("KFP v1 metrics have names that its server accepts, each once, at most
   CHECK(list[1]["format"] == "RAW");
 }
 
-TEST_CASE("a metric whose name KFP v1 accepts keeps it beside others whose names become the same") {
+TEST_CASE("a metric whose name KFP v1 accepts keeps it even if other names become equal to it") {
   const auto list = v1_metrics({{"Acc@1", 0.7, false}, {"Acc/1", 0.6, false}, {"Acc-1", 0.5, false}})["metrics"];
   REQUIRE(list.size() == 3);
   CHECK(list[0]["name"] == "Acc-1-2");
@@ -308,7 +308,7 @@ TEST_CASE("A file of metrics that is too long to be read stays as it is") {
   CHECK(render_outputs(a.summary(too_long), too_long, "").files.empty());
 }
 
-TEST_CASE("What an earlier run left in a file of metrics counts for nothing") {
+TEST_CASE("Metrics files of an earlier run are ignored") {
   ASummary a;
   a.target("metrics", "/o/m");
   a.curve("loss", {0.5, 0.25});
@@ -320,7 +320,7 @@ TEST_CASE("What an earlier run left in a file of metrics counts for nothing") {
   }
 }
 
-TEST_CASE("Small text outputs stand in the results, large ones and mapped ones by their address") {
+TEST_CASE("Small text outputs are in the results, large ones and mapped ones by their address") {
   ASummary a;
   a.target("model_dir", "/minio/b/model", artifact, "minio://b/model");
   a.artifact("model", "/minio/b/model", "model_dir");
@@ -389,7 +389,7 @@ TEST_CASE("What the program returned reaches KFP v2 as it is, with its nulls") {
   CHECK(json(rendered, "results") == wanted["results"]);
 }
 
-TEST_CASE("Of an artifact's metadata only what is null itself stays away from KFP v2, which takes no such property") {
+TEST_CASE("Null members of an artifact's metadata are omitted for KFP v2, which does not accept them") {
   ASummary a;
   a.inputs.executor_output_file = "out.json";
   a.target("model_dir", "/minio/b/model", artifact, "minio://b/model");
@@ -418,7 +418,7 @@ TEST_CASE("After a failure what is true is written, but no results and no execut
   CHECK(rendered.missing.empty());
 }
 
-TEST_CASE("A KFP v2 parameter without a value is an error that tells what there is, and the report says so") {
+TEST_CASE("A KFP v2 parameter without a value is an error that lists the existing values, as does the report") {
   const Folder folder;
   ASummary a;
   a.inputs.executor_output_file = folder / "out.json";
@@ -460,7 +460,7 @@ TEST_CASE("A file of the step is written where a link leads, and the link stays"
   CHECK_THAT(*read_file(folder / "deep/metrics.json", 1U << 20U), Contains("0.5"));
 }
 
-TEST_CASE("A declared text that the program did not write is no success") {
+TEST_CASE("A declared text that the program did not write fails the step") {
   const Folder folder;
   ASummary a;
   a.target("report", folder / "report");
@@ -500,7 +500,7 @@ TEST_CASE("No declared file or folder may be missing, whatever its type, but met
   }
 }
 
-TEST_CASE("A model that the program did not write is no success, even where an older one lies") {
+TEST_CASE("A model that the program did not write fails the step, even if an older one exists") {
   const Folder folder;
   ASummary a;
   a.target("report", folder / "report");
@@ -536,7 +536,7 @@ TEST_CASE("The program's own outputs are committed last, and not when the step f
     REQUIRE_FALSE(written.has_value());
     CHECK(folder.names().empty());
   }
-  SECTION("when it cannot be committed because of what it is, the files tell of it") {
+  SECTION("if it cannot be committed because of its type, the files report it") {
     a.target("report", folder / "report");
     const auto written = write_outputs(a.summary(), from_disk, [] { return Result<void>(input_error("the model is a file")); });
     REQUIRE_FALSE(written.has_value());
@@ -558,7 +558,7 @@ TEST_CASE("The program's own outputs are committed last, and not when the step f
   }
 }
 
-TEST_CASE("Metadata without a file are no model: the step fails, and tells KFP nothing of one") {
+TEST_CASE("Metadata without a file is not a model: the step fails, and reports no model to KFP") {
   const Folder folder;
   ASummary a;
   a.inputs.executor_output_file = folder / "out.json";
@@ -607,7 +607,7 @@ TEST_CASE("A model whose address the program names is handed on where KFP regist
   CHECK(told["parameterValues"]["results"]["model"] == named);
 }
 
-TEST_CASE("An address that can be none is no model, and what it lacks is told") {
+TEST_CASE("An invalid address is not a model, and the problem is reported") {
   ASummary a;
   a.target("model_dir", "model");
   a.artifact("model", "hf://", "model_dir");
@@ -631,7 +631,7 @@ TEST_CASE("Outside of KFP the program may name any address for its model") {
   CHECK(results_object(a.outcome, a.inputs, from_disk) == Json{{"model", "s3://own/model"}});
 }
 
-TEST_CASE("What an output holds besides a file stands in the results, where the step has no path for it") {
+TEST_CASE("The text of an output is in the results if the step has no path for it") {
   ASummary a;
   a.artifact("confusion", GENERATE("/w/confusion", ""), "", {{"matrix", {1, nullptr, 2}}, {"none", nullptr}});  // without a place: in a pod
   a.outcome.outputs.back().earlier = true;
@@ -640,14 +640,14 @@ TEST_CASE("What an output holds besides a file stands in the results, where the 
   CHECK(results_object(a.outcome, a.inputs, files({})) == Json{{"confusion", {{"matrix", {1, nullptr, 2}}, {"none", nullptr}}}, {"metrics", "/o/m"}});
 }
 
-TEST_CASE("Of a program that has no model KFP is told nothing but where one would be") {
+TEST_CASE("For a program without a model KFP gets only the model's path") {
   ASummary a;
   a.inputs.executor_output_file = "out.json";
   a.target("model_dir", "/minio/b/model", artifact, "minio://b/model");
   CHECK_FALSE(json(render_outputs(a.summary(), files({}), ""), "out.json").contains("artifacts"));
 }
 
-TEST_CASE("A value is no artifact, whatever its name: it stands in the results") {
+TEST_CASE("A value is not an artifact, whatever its name: it is in the results") {
   const Folder folder;
   const auto* const name = GENERATE("model_dir", "metrics", "mlpipeline_metrics", "mlpipeline_ui_metadata", "report");
   CAPTURE(name);
@@ -701,7 +701,7 @@ TEST_CASE("A failed run makes no model folder") {
   CHECK(folder.names().empty());
 }
 
-TEST_CASE("A place that has become a folder is no fault of the program, and the report tells of it") {
+TEST_CASE("A path that has become a folder is not blamed on the program, and is in the report") {
   const Folder folder;
   std::filesystem::create_directory(folder / "results.json");
   ASummary a;
@@ -713,7 +713,7 @@ TEST_CASE("A place that has become a folder is no fault of the program, and the 
   CHECK_THAT(*read_file(folder / "report.html", 1 << 20), Contains("it is now a folder"));
 }
 
-TEST_CASE("A folder above a file's place that has become a file is no fault of the program, whatever was to be written there") {
+TEST_CASE("A parent folder that has become a file is not blamed on the program, whatever was to be written there") {
   const std::string target = GENERATE("results", "model_dir");
   CAPTURE(target);
   const Folder folder;
@@ -728,7 +728,7 @@ TEST_CASE("A folder above a file's place that has become a file is no fault of t
   if (target == "results") CHECK_THAT(*read_file(folder / "report.html", 1 << 20), Contains("Not a directory"));
 }
 
-TEST_CASE("A file whose folder was renamed is written nowhere, and the others tell of it") {
+TEST_CASE("A file whose folder was renamed is not written, and the other files report it") {
   const bool succeeded = GENERATE(true, false);
   const std::string way = GENERATE("sub/deep", "link", "linked/file");
   CAPTURE(succeeded, way);
@@ -756,7 +756,7 @@ TEST_CASE("A file whose folder was renamed is written nowhere, and the others te
   CHECK_FALSE(std::filesystem::exists(place));
 }
 
-TEST_CASE("A file's folder that was removed, or made since, is no other one") {
+TEST_CASE("A file whose folder was removed, or created since, is not written to another one") {
   const Folder folder;
   ASummary a;
   a.target("metrics", folder / "sub/deep/m.json");
@@ -817,7 +817,7 @@ TEST_CASE("What a killed run has left unfinished goes with the next one, what ot
   CHECK(names() == stay);
 }
 
-TEST_CASE("What is open already is written to where it stands, and its file is neither emptied nor replaced") {
+TEST_CASE("A file that is already open is written at its current position, and neither truncated nor replaced") {
   const Folder folder;
   const auto log = folder / "log";
   REQUIRE(write_file_atomically(log, "before\n"));
@@ -833,7 +833,7 @@ TEST_CASE("What is open already is written to where it stands, and its file is n
   CHECK_FALSE(write_together({{"/dev/fd/999", "1"}}));
 }
 
-TEST_CASE("The later of two contents for one path counts, and devices are written to, not replaced") {
+TEST_CASE("The later of two contents for one path is used, and devices are written to, not replaced") {
   const Folder folder;
   REQUIRE(write_together({{folder / "a", "1"}, {folder / "a", "2"}, {"/dev/null", "3"}}).has_value());
   CHECK(*read_file(folder / "a", 10) == "2");

@@ -139,14 +139,14 @@ TEST_CASE("An image's address is shown without what lets one in") {
   CHECK_THAT(render_report(a.summary()), !Contains("hunter2") && Contains("registry.example/digits"));
 }
 
-TEST_CASE("A report says how many metrics it leaves out") {
+TEST_CASE("A report says how many metrics are omitted") {
   ASummary a;
   auto summary = a.summary();
   for (int i = 0; i < 250; ++i) summary.metrics.push_back({.name = "m" + std::to_string(i), .value = 1, .percentage = false});
   CHECK_THAT(render_report(summary), Contains(">m199<") && !Contains(">m200<") && Contains("and 50 more"));
 }
 
-TEST_CASE("Of a value in which a secret stands the rest is shown") {
+TEST_CASE("In a value that contains a secret only the secret is redacted") {
   ASummary a;
   a.planned = false;
   a.inputs.request.train_parameters = {{"options", "max_tokens=5 password=hunter2"},
@@ -169,7 +169,7 @@ TEST_CASE("A report can be made of nothing but a verdict") {
   CHECK_THAT(page, Contains("Invalid input") && Contains("unknown key &quot;epoch&quot;") && Contains("<td class=\"name\">epoch</td>"));
 }
 
-TEST_CASE("Of a large gang the first replicas and the failed ones are shown") {
+TEST_CASE("For a large gang the first replicas and the failed ones are shown") {
   ASummary a;
   for (int i = 0; i < 1000; ++i) a.outcome.members.push_back(member("worker-" + std::to_string(i), "", 1, 2, {}));
   a.outcome.members[777].ending = follow::Termination{.exit_code = 3, .signal = {}, .reason = ""};

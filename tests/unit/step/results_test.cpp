@@ -24,7 +24,7 @@ TEST_CASE("an output holds metrics if its name ends so, in whatever case") {
   }
 }
 
-TEST_CASE("a Float that a program returns by name is a metric, and counts before its log") {
+TEST_CASE("a Float that a program returns by name is a metric, and takes precedence over its log") {
   run::Outcome outcome;
   const auto add = [&](const std::string& name, Json value) -> auto& {
     auto& output = outcome.outputs.emplace_back();
@@ -67,7 +67,7 @@ TEST_CASE("metrics are read from an output of their type, whatever its name") {
         })) == Json{{"scores-accuracy", 0.5}});
 }
 
-TEST_CASE("of a name with several sources the most explicit one counts, as a number or as the text of one") {
+TEST_CASE("for a name with several sources the most explicit one is used, as a number or its text") {
   const auto counts = [](const Json& metadata, const std::string& file) {
     run::Outcome outcome;
     auto& series = outcome.series.emplace_back();
@@ -90,7 +90,7 @@ TEST_CASE("of a name with several sources the most explicit one counts, as a num
   CHECK(counts({{"accuracy", "high"}, {"ok", true}}, R"({"accuracy": "high"})") == Json{{"accuracy", 0.5}});
 }
 
-TEST_CASE("of metrics with one name in several outputs, those of the step's own file come first, and no value is lost") {
+TEST_CASE("if several outputs have a metric of one name, the step's own file takes precedence, and no value is lost") {
   run::Outcome outcome;
   const auto add = [&](const std::string& name, const std::string& step_path, double value) {
     auto& output = outcome.outputs.emplace_back();
@@ -174,7 +174,7 @@ TEST_CASE("curves are the log's, and those of event files that the log has not")
   CHECK(shown(curves_of(outcome)) == "loss: 3 2\nacc: 7 8\nlr: 5 6\nlogs/lr: 0 0\nlogs/logs/lr: 4\n");
 }
 
-TEST_CASE("the last value of an event file counts where nothing else has its name") {
+TEST_CASE("the last value of an event file is used if no other source has its name") {
   run::Outcome outcome;
   outcome.series = {curve("loss", {3, 2}), curve("acc", {9})};
   outcome.outputs.resize(2);

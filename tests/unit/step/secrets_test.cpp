@@ -30,7 +30,7 @@ TEST_CASE("All that a plan puts into a job is looked for, wherever it came from"
   CHECK(std::ranges::count(secrets, "fast-12345678") == 0);
 }
 
-TEST_CASE("A number that is a secret is no metric, by its name or by its value") {
+TEST_CASE("A secret number is not a metric, by its name or by its value") {
   run::Outcome outcome;
   const auto series = [&](std::string name, std::vector<double> values) {
     auto& added = outcome.series.emplace_back();
@@ -55,7 +55,7 @@ TEST_CASE("A number that is a secret is no metric, by its name or by its value")
   CHECK_FALSE(step::is_secret(1e9, {"1e9 roses"}));
 }
 
-TEST_CASE("how a replica ended is told without the secrets that a container runtime quotes") {
+TEST_CASE("the end of a replica is reported without the secrets that a container runtime quotes") {
   run::Outcome outcome;
   outcome.members.resize(2);
   outcome.members[0].ending =

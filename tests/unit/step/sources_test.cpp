@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 Result<void> checked(const fs::path& path) { return check_sources({{.name = "train_dataset_dir", .path = path, .uri = {}, .type = {}}}); }
 
-TEST_CASE("Files and folders are inputs, over links and without a word on what is not there") {
+TEST_CASE("Files and folders are accepted as inputs, through links, and missing ones are ignored") {
   const TempDir temp;
   const auto folder = temp.path();
   std::ofstream(folder / "file") << "x";
@@ -33,7 +33,7 @@ TEST_CASE("Files and folders are inputs, over links and without a word on what i
     CHECK(checked(path).has_value());
 }
 
-TEST_CASE("What is this process's own is no input") {
+TEST_CASE("Files of this process are not accepted as inputs") {
   const TempDir temp;
   const auto folder = temp.path();
   fs::create_symlink("/dev/stdin", folder / "link");
@@ -51,7 +51,7 @@ TEST_CASE("What is this process's own is no input") {
   }
 }
 
-TEST_CASE("What is neither file nor folder is no input") {
+TEST_CASE("Only files and folders are accepted as inputs") {
   const TempDir temp;
   const auto folder = temp.path();
   REQUIRE(::mknod((folder / "fifo").c_str(), S_IFIFO | 0600, 0) == 0);

@@ -121,7 +121,7 @@ TEST_CASE("A model replaces neither the working directory, nor an input, nor wha
   CHECK(with_model(folder / std::string(256, 'a')).has_value());  // that no such name can be is another matter
 }
 
-TEST_CASE("A model that no output of the program is bound to is told before the training") {
+TEST_CASE("A model to which no output of the program is bound is reported before the training") {
   Inputs inputs;
   plan::Plan plan;
   CHECK_FALSE(unbound_model(inputs, plan));
@@ -176,7 +176,7 @@ TEST_CASE("Neither a record nor an exit code is written over an input or where a
     CHECK(refusal("").empty());
   }
   CHECK_FALSE(check_outputs(inputs, (folder / "other").string(), (folder / "other").string()));
-  CHECK(check_outputs(inputs, "", "/proc/self/fd/1"));  // somebody's descriptor
+  CHECK(check_outputs(inputs, "", "/proc/self/fd/1"));  // an inherited descriptor
 }
 
 TEST_CASE("The executor output's file is tried like all others") {
@@ -212,7 +212,7 @@ TEST_CASE("No file of ours is written over an input, whatever it is called and w
   CHECK(check_outputs(inputs, "", ""));
 }
 
-TEST_CASE("A descriptor that a flag was read from is no file: by now its number may be another's") {
+TEST_CASE("A descriptor that a flag was read from is not a file: its number may be reused by now") {
   const Places places;
   const auto folder = std::filesystem::canonical(places.folder);
   const Fd fd(::open(folder.c_str(), O_DIRECTORY | O_CLOEXEC));

@@ -11,7 +11,7 @@ using Catch::Matchers::Contains;
 
 Json json(const std::string& text) { return *parse_json(text, "test"); }
 
-TEST_CASE("What was set on a KFP task reaches the job in the words of job_options") {
+TEST_CASE("Settings of a KFP task reach the job as job_options") {
   plan::Request request;
   request.node_selector = {{"zone", "mine"}};
   request.cpus = "1";
@@ -50,7 +50,7 @@ TEST_CASE("A task configuration of an unused hook changes nothing") {
   CHECK(request.node_selector == Json::object());
 }
 
-TEST_CASE("Nothing that was said of a volume or variable is lost") {
+TEST_CASE("All fields of a volume or variable are kept") {
   plan::Request request;
   REQUIRE(apply_task_config(json(R"({
     "env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k", "optional": true}}},
@@ -84,7 +84,7 @@ TEST_CASE("Nothing that was said of a volume or variable is lost") {
     {"name": "e", "mount_path": "/e", "volume": {"csi": {"driver": "d"}}}])")));
 }
 
-TEST_CASE("What a task configuration cannot say in job_options is refused") {
+TEST_CASE("A task configuration that job_options cannot express is rejected") {
   plan::Request request;
   struct Row {
     std::string text, part;

@@ -32,14 +32,14 @@ TEST_CASE("a distributed training has two workers where the component Train mode
   CHECK_FALSE(distribution({{"distribution_type", "PyTorch"}, {"elastic", {{"min", 1}}}}).contains("number_of_workers"));
 }
 
-TEST_CASE("its TF has workers only, unless the call speaks of a chief or of parameter servers") {
+TEST_CASE("its TF has workers only, unless the call sets a chief or parameter servers") {
   CHECK(distribution({{"distribution_type", "TF"}})["number_of_parameter_servers"] == 0);
   CHECK(distribution({{"distribution_type", "TF"}, {"number_of_parameter_servers", 1}})["number_of_parameter_servers"] == 1);
   CHECK_FALSE(distribution({{"distribution_type", "TF"}, {"chief_cpus", "2"}}).contains("number_of_parameter_servers"));
   CHECK_FALSE(distribution({{"distribution_type", "MPI"}}).contains("number_of_parameter_servers"));
 }
 
-TEST_CASE("the defaults of a component count where its file says so") {
+TEST_CASE("the defaults of a component apply if its file says so") {
   const auto with = read("train-model-job", R"({"distribution_type": "MPI"})");
   REQUIRE(with);
   CHECK(with->request.as_train_model_job);

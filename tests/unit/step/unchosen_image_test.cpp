@@ -1,4 +1,4 @@
-// python:3.7 that nobody has chosen.
+// The SDK's default image python:3.7.
 // SPDX-License-Identifier: Apache-2.0
 #include "step/unchosen_image.h"
 
@@ -27,14 +27,14 @@ const std::string code = "def train():\n    import os, tensorflow as tf\n    fro
 
 }  // namespace
 
-TEST_CASE("an image that nobody has chosen and that lacks what the program imports is named, with the remedy") {
+TEST_CASE("a default image that lacks an imported package is reported, with the remedy") {
   const auto told = notice(code);
   REQUIRE(told);
   CHECK_THAT(*told, Contains("its image is python:3.7, the SDK 1.8's default, which has no tensorflow, horovod;"));
   CHECK_THAT(*told, Contains("base_image"));
 }
 
-TEST_CASE("an image that somebody has chosen is left alone") {
+TEST_CASE("an explicitly chosen image is left unchanged") {
   CHECK_FALSE(notice(code, "python:3.11"));
   CHECK_FALSE(notice(code, "python:3.7", "registry.example/train:1"));
 }

@@ -120,7 +120,7 @@ TEST_CASE("a folder without logs, or that is not there, has no curves") {
   CHECK(said(tensorboard::read_event_files(folder.folder.path() / "model.bin")).empty());
 }
 
-TEST_CASE("a record that has not come whole is left out") {
+TEST_CASE("an incomplete record is skipped") {
   const auto whole = loss(1) + loss(2);
   for (std::size_t size = loss(1).size(); size < whole.size(); ++size) {
     const Folder folder;
@@ -129,7 +129,7 @@ TEST_CASE("a record that has not come whole is left out") {
   }
 }
 
-TEST_CASE("a record whose sum does not fit is left out, and said") {
+TEST_CASE("a record with a wrong checksum is skipped and reported") {
   const Folder folder;
   auto damaged = loss(2);
   damaged[damaged.size() - 5] ^= 1;  // of the value
@@ -137,7 +137,7 @@ TEST_CASE("a record whose sum does not fit is left out, and said") {
   CHECK(said(folder.read()) == fmt::format("loss: 1=1 3=3\ntold run/tfevents: ignoring the damaged record at byte {}\n", loss(1).size() + 12));
 }
 
-TEST_CASE("a record whose damage hides that it had a scalar is said as well") {
+TEST_CASE("a damaged record that may have had a scalar is reported as well") {
   const Folder folder;
   auto damaged = loss(2);
   for (std::size_t at = 12; at < damaged.size() - 4; ++at) {
@@ -149,13 +149,13 @@ TEST_CASE("a record whose damage hides that it had a scalar is said as well") {
   }
 }
 
-TEST_CASE("files that writers have counted are read as they count") {
+TEST_CASE("files numbered by their writers are read in that order") {
   const Folder folder;
   for (int i = 0; i < 12; ++i) folder.write(fmt::format("events.out.tfevents.1795699037.host.12.{}", i), loss(i));
   CHECK(said(folder.read()) == "loss: 0=0 1=1 2=2 3=3 4=4 5=5 6=6 7=7 8=8 9=9 10=10 11=11\n");
 }
 
-TEST_CASE("behind a damaged length nothing is read, and that is said") {
+TEST_CASE("nothing is read after a damaged length, and this is reported") {
   const Folder folder;
   folder.write("tfevents", loss(1) + std::string(20, '\0') + loss(3));
   CHECK(said(folder.read()) == fmt::format("loss: 1=1\ntold tfevents: damaged at byte {}; ignoring the rest\n", loss(1).size()));
@@ -169,11 +169,11 @@ TEST_CASE("many damaged files are few sentences") {
   CHECK(told.back() == "45 more TensorBoard event files or records are damaged");
 }
 
-TEST_CASE("what is no scalar is passed over, however large") {
+TEST_CASE("anything but a scalar is skipped, however large") {
   const Folder folder;
   const auto path = folder.folder.path() / "tfevents";
   folder.write("tfevents", loss(1));
-  constexpr std::uint64_t hole = std::uint64_t{1} << 40U;  // a sparse file: nobody could read that
+  constexpr std::uint64_t hole = std::uint64_t{1} << 40U;  // a sparse file: too large to read
   const auto image = tb::key(5, 2) + tb::varint(hole);     // its summary is one of zeros
   std::ofstream(path, std::ios::app | std::ios::binary) << tb::head(image.size() + hole) << image;
   REQUIRE(::truncate(path.c_str(), static_cast<off_t>(fs::file_size(path) + hole + 4)) == 0);
@@ -181,7 +181,7 @@ TEST_CASE("what is no scalar is passed over, however large") {
   CHECK(said(folder.read()) == "loss: 1=1 2=2\n");
 }
 
-TEST_CASE("a scalar beside an image is read") {
+TEST_CASE("a scalar next to an image is read") {
   const Folder folder;
   const auto image = tb::text(1, tb::text(1, "picture") + tb::text(4, std::string(1'000'000, 'x')));
   folder.write("tfevents", tb::record(tb::event(1, tb::simple("before", 1) + image + tb::simple("behind", 2))));
@@ -199,7 +199,7 @@ TEST_CASE("links are not followed, and nothing waits for a FIFO") {
   CHECK(said(folder.read()).empty());
 }
 
-TEST_CASE("a file that may not be read is said") {
+TEST_CASE("an unreadable file is reported") {
   const WithoutRoot without;
   const Folder folder;
   folder.write("tfevents", loss(1));
@@ -207,7 +207,7 @@ TEST_CASE("a file that may not be read is said") {
   CHECK(said(folder.read()) == "told tfevents: Permission denied\n");
 }
 
-TEST_CASE("only what this training has written is taken") {
+TEST_CASE("only event files written by this training are read") {
   const Folder folder;
   folder.write("a/tfevents", loss(1));
   folder.write("b/tfevents", loss(2));
@@ -231,7 +231,7 @@ TEST_CASE("what was written a moment before this training is not its own, unless
   CHECK(after(900ms, 1s) == "loss: 1=1 2=2\n");
 }
 
-TEST_CASE("of more than can be read nothing is taken, and that is said") {
+TEST_CASE("if the limits are exceeded nothing is read, and this is reported") {
   const Folder folder;
   for (int i = 0; i < 3; ++i) folder.write(fmt::format("{}.tfevents", i), loss(i));
   CHECK(said(folder.read({}, {.files = 3})) == "loss: 0=0 1=1 2=2\n");
