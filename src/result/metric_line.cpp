@@ -10,13 +10,13 @@
 #include "base/text.h"
 #include "result/boosting_rounds.h"
 #include "result/call_arguments.h"
+#include "result/metric_sentence.h"
+#include "result/metric_sentence_precheck.h"
 #include "result/metric_table.h"
 #include "result/metric_text.h"
 #include "result/metric_words.h"
 #include "result/rank_prefix.h"
 #include "result/value_brackets.h"
-#include "result/worded_check.h"
-#include "result/worded_metrics.h"
 
 namespace trainstep::result {
 namespace {
@@ -291,7 +291,7 @@ std::string_view last_drawn(std::string_view text) {
 }  // namespace
 
 bool may_have_metrics(std::string_view line) {
-  if (has(line, '=') || names_epoch(line) || may_have_rounds(line) || may_have_worded(line)) return true;
+  if (has(line, '=') || names_epoch(line) || may_have_rounds(line) || may_be_sentence(line)) return true;
   // A flat object starts with a brace; a Keras line contains a count "45/45", however its bar is drawn.
   return has(line, ':') && (has(line, '{') || (has(line, '/') && line.find(" - ") != std::string_view::npos));
 }
@@ -453,10 +453,10 @@ MetricLine read_metric_line(std::string_view raw, MetricTable& table) {
   if (table.read(text, line)) return line;
   read_pairs(text, line);
   const bool shown_half = begins_with_count(trim(text));  // within an epoch: values are not final
-  const bool worded = !shown_half && (may_have_worded(text) || !line.metrics.empty()) && read_worded(text, line);
+  const bool in_words = !shown_half && (may_be_sentence(text) || !line.metrics.empty()) && read_sentence(text, line);
   if (shown_half) name_pairs(text, line);
-  if (worded && line.epoch && !line.progress.epoch) line.progress.epoch = whole(*line.epoch);
-  if (!line.epoch) read_epoch(text, line, worded);
+  if (in_words && line.epoch && !line.progress.epoch) line.progress.epoch = whole(*line.epoch);
+  if (!line.epoch) read_epoch(text, line, in_words);
   return line;
 }
 

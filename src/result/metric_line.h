@@ -37,7 +37,7 @@ bool read_epoch(std::string_view text, MetricLine& line, bool anywhere);
 
 class MetricTable;
 
-// Reads all forms: the above, boosting_rounds.h, metric_table.h, worded_metrics.h. Strips redrawn versions, colors and prefixes first. `table`: the
+// Reads all forms: the above, boosting_rounds.h, metric_table.h, metric_sentence.h. Strips redrawn versions, colors and prefixes first. `table`: the
 // table begun by earlier lines of the log.
 MetricLine read_metric_line(std::string_view line, MetricTable& table);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "result/worded_metrics.h"
+#include "result/metric_sentence.h"
 
 #include <array>
 #include <bitset>
@@ -94,9 +94,9 @@ bool concludes_test(std::string_view text) {
   return text.starts_with("Acc@") || text.starts_with("Prec@");
 }
 
-class Reader {
+class SentenceReader {
  public:
-  Reader(std::string_view text, MetricLine& line) : m_text(text), m_line(line), m_brackets(text) {
+  SentenceReader(std::string_view text, MetricLine& line) : m_text(text), m_line(line), m_brackets(text) {
     if (contains(text, "Saving dict for global step")) m_data = "eval";  // TensorFlow's Estimator, after an evaluation
   }
   bool read();
@@ -147,7 +147,7 @@ class Reader {
   std::vector<Value> m_values;
 };
 
-bool Reader::begins_number() const {
+bool SentenceReader::begins_number() const {
   auto at = m_at;
   if (m_text[at] == '-' || m_text[at] == '+') ++at;
   if (at < m_text.size() && m_text[at] == '.') ++at;
@@ -158,7 +158,7 @@ bool Reader::begins_number() const {
   return named && expected && take_scalar(rest) && ends_value(rest);
 }
 
-void Reader::read_word() {
+void SentenceReader::read_word() {
   const auto start = m_at;
   while (m_at < m_text.size() && belongs_to_word(m_text[m_at])) ++m_at;
   if (const auto at = m_text.substr(start, m_at - start).find('@'); at != std::string_view::npos)
@@ -193,7 +193,7 @@ void Reader::read_word() {
 }
 
 // Ends a phrase that has no value.
-void Reader::end_phrase(bool heads) {
+void SentenceReader::end_phrase(bool heads) {
   if (names_data(m_phrase.first()))
     take_data(m_phrase.first(), m_level && m_phrase.count() == 1 && m_gap == Gap::colon);
   else if (const auto behind = m_phrase.data_behind(); m_gap == Gap::colon && !behind.empty())  // "Results on the test set: …"
@@ -206,7 +206,7 @@ void Reader::end_phrase(bool heads) {
 }
 
 // A phrase before name=value which has no value itself. A new one replaces it.
-void Reader::take_heading() {
+void SentenceReader::take_heading() {
   if (m_phrase.count() == 0) return;
   m_heading = Heading::none;
   m_heads_all = m_gap == Gap::colon || m_gap == Gap::bracket;
@@ -228,7 +228,7 @@ void Reader::take_heading() {
 }
 
 // Names what stands below a heading after both, train_AUC, F1_micro, if its own name is not a metric's. Empty: not a metric.
-bool Reader::name_after_heading(std::string& name, std::string_view printed) {
+bool SentenceReader::name_after_heading(std::string& name, std::string_view printed) {
   const bool of_data = holds_data(name);
   const bool metric = metric_kind(name) != MetricKind::none;
   if (m_heading == Heading::goal ? metric || of_data : m_heading == Heading::setting && !metric && of_data) return name.clear(), true;
@@ -246,7 +246,7 @@ bool Reader::name_after_heading(std::string& name, std::string_view printed) {
 }
 
 // The words of the phrase as they stand in the line, of a sentence or a count only "best" and the like; without a phrase the last label.
-std::string_view Reader::label() const {
+std::string_view SentenceReader::label() const {
   if (m_phrase.count() == 0) return m_label;
   auto words = m_phrase.last();
   if (words.empty() || words == "the" || same_ignoring_case(words, "epoch") || names_step(words) || m_phrase.any(belongs_to_sentence)) {
@@ -257,19 +257,19 @@ std::string_view Reader::label() const {
   return words.find_first_of("./'@") == std::string_view::npos ? words : std::string_view();
 }
 
-void Reader::take_data(std::string_view word, bool unsaid) {
+void SentenceReader::take_data(std::string_view word, bool unsaid) {
   m_data = word;
   m_unsaid = unsaid && starts_ignoring_case(word, "train");
 }
 
 // Skips what is neither word, value nor separator: times, versions, addresses.
-void Reader::skip_token() {
+void SentenceReader::skip_token() {
   while (m_at < m_text.size() && !is_blank(m_text[m_at]) && m_text[m_at] != ',' && m_text[m_at] != '|') ++m_at;
   end_phrase();
 }
 
 // "Step [100/600]", "iteration   10/   100 |", "iter 10:", "Epoch: 3".
-bool Reader::count(std::string_view& rest) {
+bool SentenceReader::count(std::string_view& rest) {
   const auto last = m_phrase.last();
   const bool epoch = same_ignoring_case(last, "epoch");
   if (!m_phrase.fits() || m_phrase.any(counts_others) || (!epoch && !names_step(last))) return false;
@@ -291,7 +291,7 @@ bool Reader::count(std::string_view& rest) {
 }
 
 // Consumes the number, and what belongs to it, from the front of `rest`.
-bool Reader::value(std::string_view& rest) {
+bool SentenceReader::value(std::string_view& rest) {
   const auto begin = rest;
   auto counted = rest;
   const bool fraction = take_count(counted) && counted.starts_with('/');
@@ -328,7 +328,7 @@ bool Reader::value(std::string_view& rest) {
 }
 
 // "loss: 0.5 (train)", if the line has not named the data before. Consumes it.
-std::string_view Reader::data_behind(std::string_view& rest) const {
+std::string_view SentenceReader::data_behind(std::string_view& rest) const {
   auto text = rest.substr(rest.starts_with(' ') ? 1 : 0);
   if (!text.starts_with('(') || !m_data.empty() || names_data(m_phrase.first())) return {};
   const auto word = text.substr(1, std::min(text.find(')'), text.size()) - 1);
@@ -338,7 +338,7 @@ std::string_view Reader::data_behind(std::string_view& rest) const {
 }
 
 // `data`: the data named after the name or the value.
-bool Reader::take(std::string name, MetricKind kind, double number, bool whole, std::string_view data) {
+bool SentenceReader::take(std::string name, MetricKind kind, double number, bool whole, std::string_view data) {
   if (kind == MetricKind::none || m_phrase.any(names_setting) || m_phrase.any(makes_sentence) || name.size() > longest_name) return false;
   const bool of_data = !data.empty() || m_phrase.any(holds_data);
   if (names_data(m_phrase.first()) && m_phrase.count() > 1) take_data(m_phrase.first());
@@ -359,7 +359,7 @@ bool Reader::take(std::string name, MetricKind kind, double number, bool whole, 
   return true;
 }
 
-void Reader::read_number() {
+void SentenceReader::read_number() {
   auto rest = m_text.substr(m_at);
   const bool near = m_at - m_gap_from <= widest_gap;
   if (m_phrase.name_before_of() != 0 && m_gap == Gap::blank) {  // "on the 10000 test images"
@@ -388,7 +388,7 @@ void Reader::read_number() {
 }
 
 // After "12.3 ms", or in a sentence, the name stands alone: "loss". In "KL loss=0.1 recon loss=0.2" both words form the name.
-bool Reader::qualifies(std::string_view name) const {
+bool SentenceReader::qualifies(std::string_view name) const {
   const auto is_other = [](std::string_view word) {
     const bool ends_sentence = word.ends_with('.') && !names_data(without_dot(word)) && !holds_outcome(word);
     return ends_sentence || joins(word) || belongs_to_sentence(word) || names_setting(word) ||
@@ -399,7 +399,7 @@ bool Reader::qualifies(std::string_view name) const {
 }
 
 // Prepends the preceding words to the name of a value that read_pairs has found here.
-void Reader::read_pair(std::size_t number) {
+void SentenceReader::read_pair(std::size_t number) {
   constexpr std::array<std::string_view, 5> of_data{"data", "dataset", "images", "set", "split"};
   auto& name = m_line.metrics[number].name;
   const auto begin = m_line.pairs[number].begin, end = m_line.pairs[number].end;
@@ -450,7 +450,7 @@ void Reader::read_pair(std::size_t number) {
 }
 
 // "(n=100)" after a value, if none of it was read.
-bool Reader::skip_remark() {
+bool SentenceReader::skip_remark() {
   if (!has("([{", m_text[m_at]) || m_brackets.at(m_at + 1) == ValueBrackets::Reads::all || m_brackets.open() != m_at) return false;
   const auto close = m_brackets.close();
   const bool told = m_next_pair < m_line.pairs.size() && m_line.pairs[m_next_pair].begin < close;
@@ -459,7 +459,7 @@ bool Reader::skip_remark() {
   return true;
 }
 
-void Reader::read_sign() {
+void SentenceReader::read_sign() {
   if (skip_remark()) return;
   const char c = m_text[m_at];
   const auto rest = m_text.substr(m_at);
@@ -499,7 +499,7 @@ void Reader::read_sign() {
   if (m_phrase.count() == 0) m_gap = Gap::none;
 }
 
-void Reader::walk() {
+void SentenceReader::walk() {
   while (m_at < m_text.size()) {
     if (m_next_pair < m_line.pairs.size() && m_at >= m_line.pairs[m_next_pair].begin) {
       read_pair(m_next_pair++);
@@ -525,7 +525,7 @@ void Reader::walk() {
 
 // Values of one name are of several things: each is named after its overlap, as in "IoU=0.50 AP=0.6 IoU=0.75 AP=0.4", or after the words before it.
 // If these are the same, nothing tells which value is the current one, and none counts.
-void Reader::tell_apart() {
+void SentenceReader::tell_apart() {
   auto& metrics = m_line.metrics;
   auto& pairs = m_line.pairs;
   if (metrics.size() > most_values || pairs.size() != metrics.size()) return;  // of more the last ones count
@@ -557,7 +557,7 @@ void Reader::tell_apart() {
   }
 }
 
-bool Reader::read() {
+bool SentenceReader::read() {
   auto& line = m_line;
   walk();
   // An uncertain value is accepted next to a certain one, next to another one of its kind, or in a line with an epoch or step.
@@ -606,18 +606,18 @@ void read_place(std::string_view rest, MetricLine& line) {
 
 void name_pairs(std::string_view text, MetricLine& line) {
   if (line.pairs.empty()) return;
-  Reader reader(text, line);
+  SentenceReader reader(text, line);
   reader.walk();
   reader.tell_apart();
 }
 
-bool read_worded(std::string_view text, MetricLine& line) {
+bool read_sentence(std::string_view text, MetricLine& line) {
   MetricLine place;
   read_place(text, place);
   MetricLine found = line;
   if (!found.epoch) found.epoch = place.epoch;
   if (!found.step) found.step = place.step;
-  Reader reader(text, found);
+  SentenceReader reader(text, found);
   const bool any = reader.read();
   if (found.metrics.empty() && found.if_known.empty()) return line.metrics.clear(), line.pairs.clear(), any;
   reader.tell_apart();

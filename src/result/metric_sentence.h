@@ -14,7 +14,7 @@ namespace trainstep::result {
 // 9825/10000 is 0.9825. Everything else – times, rates, counts – is ignored.
 // Returns whether any was found. Also sets the line's step ("iter 10:", "Step [100/600]", "[1,  2000] loss: 2.2").
 // Likewise prepends to the names of line.pairs what the line says about them: "train loss=0.5", "Val: acc=0.9".
-bool read_worded(std::string_view text, MetricLine& line);
+bool read_sentence(std::string_view text, MetricLine& line);
 
 // Only extends the names of line.pairs.
 void name_pairs(std::string_view text, MetricLine& line);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "result/worded_check.h"
+#include "result/metric_sentence_precheck.h"
 
 #include "result/metric_text.h"
 #include "result/metric_words.h"
@@ -74,7 +74,7 @@ bool says_of_what(std::string_view text) {
 
 }  // namespace
 
-bool may_have_worded(std::string_view line) {
+bool may_be_sentence(std::string_view line) {
   for (auto at = line.find('.', 1); at != std::string_view::npos && at + 1 < line.size(); at = line.find('.', at + 1))
     if (is_digit(line[at + 1]) && is_digit(line[at - 1]) && may_be_fraction(line, at)) return true;
   for (auto at = line.find(':'); at != std::string_view::npos; at = line.find(':', at + 1))
