@@ -10,7 +10,9 @@
 
 #include "base/text.h"
 #include "data/secrets.h"
+#include "result/clean_line.h"
 #include "result/metric_line.h"
+#include "result/metric_position.h"
 #include "result/metric_sentence.h"
 #include "result/metric_text.h"
 

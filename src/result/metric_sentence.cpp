@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "result/metric_phrase.h"
+#include "result/metric_position.h"
 #include "result/metric_text.h"
 #include "result/metric_words.h"
+#include "result/named_value.h"
 #include "result/value_brackets.h"
 
 namespace trainstep::result {
@@ -577,31 +579,6 @@ bool SentenceReader::read() {
   return line.metrics.size() > before || !line.if_known.empty();
 }
 
-// "[1,  2000] loss: 2.2" is epoch 1, batch 2000, as is "[1/5][2000/9000] Loss_D: 0.5"; "[3/100] 1 tree, train loss: 0.5" is step 3;
-// "Train: 0 [  50/1251 (  4%)]  Loss: 6.9" is epoch 0.
-void read_place(std::string_view rest, MetricLine& line) {
-  if (!rest.starts_with('[')) {
-    const auto colon = rest.substr(0, 12).find(": ");
-    if (colon == std::string_view::npos || !names_data(rest.substr(0, colon))) return;
-    rest.remove_prefix(colon + 2);
-    if (const auto epoch = take_count(rest); epoch && rest.starts_with(" [")) line.epoch = epoch;
-    return;
-  }
-  const auto take_after = [&](std::string_view sign) {
-    if (!rest.starts_with(sign)) return std::optional<double>();
-    rest.remove_prefix(sign.size());
-    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-    return take_count(rest);
-  };
-  const auto first = take_after("[");
-  const bool pair = rest.starts_with(',');
-  const auto second = take_after(pair ? "," : "/");
-  if (!first || !second || !rest.starts_with(']')) return;
-  const auto third = take_after("][");
-  if (pair || third) line.epoch = first;
-  line.step = pair ? second : third ? third : first;
-}
-
 }  // namespace
 
 void name_pairs(std::string_view text, MetricLine& line) {
@@ -613,7 +590,7 @@ void name_pairs(std::string_view text, MetricLine& line) {
 
 bool read_sentence(std::string_view text, MetricLine& line) {
   MetricLine place;
-  read_place(text, place);
+  read_bracketed_position(text, place);
   MetricLine found = line;
   if (!found.epoch) found.epoch = place.epoch;
   if (!found.step) found.step = place.step;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <optional>
@@ -22,6 +23,11 @@ inline char lower_letter(char c) { return is_upper(c) ? static_cast<char>(c - 'A
 
 inline bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= longest_name && is_letter(name.front()) && std::ranges::all_of(name, belongs_to_name);
+}
+
+template <std::size_t N>
+bool one_of(std::string_view word, const std::array<std::string_view, N>& words) {
+  return std::ranges::find(words, word) != words.end();
 }
 
 // The word that ends at `end`, of any kind; of a longer one its last 100 bytes.
