@@ -3,14 +3,14 @@
 
 #include "result/metric_text.h"
 #include "result/metric_words.h"
+#include "result/sentence_separators.h"
 
 namespace trainstep::result {
 namespace {
 
 bool may_be_named(std::string_view text, std::size_t number) {
-  constexpr std::string_view gaps = " \t:|[(=\xE2\x94\x82\x83";
   auto end = number;
-  while (end > 0 && number - end <= widest_gap && has(gaps, text[end - 1])) --end;
+  while (end > 0 && number - end <= widest_gap && belongs_to_separator(text[end - 1])) --end;
   if (end == number || end == 0) return false;
   const auto word = word_before(text, end);
   return !word.empty() && is_letter(word.front()) && may_end_name(word);

@@ -133,6 +133,12 @@ std::string plain_name(std::string_view name) {
   return plain;
 }
 
+void prepend_words(std::string_view words, std::string& name) {
+  if (words.empty() || words.size() + name.size() >= longest_name) return;
+  name.insert(0, 1, '_').insert(0, words);
+  std::ranges::replace_if(name, is_blank, '_');
+}
+
 std::optional<double> take_number(std::string_view& text) {
   auto rest = text;
   const bool negative = rest.starts_with('-');
