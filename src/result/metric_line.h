@@ -9,6 +9,15 @@
 //   sentence                Epoch 1/5, Loss: 0.54, Acc: 91.2%                  metric_sentence.h
 //   position alone          Epoch 3/10                                         metric_position.h
 //   the user's own pattern  any                                                metric_patterns.h
+//
+// How a line is read: may_have_metrics() drops most lines by a few searches for signs and words. The others are cleaned of colors, redrawn versions
+// and prefixes (clean_line.h); lines of commands, settings and tracebacks end there (excluded_lines.h). The forms down to the table are exclusive:
+// the first that fits has the whole line. Pairs, sentence and position complement each other: pairs are read first, then the words between them,
+// which complete their names and have values of their own, then an epoch, if none was found. sentence_reader.h describes how a sentence is walked.
+// The user's patterns are applied last and replace what was found under their names. MetricReader (metrics.h) makes curves of the values.
+//
+// To have another line read: put it with its metrics into tests/unit/result/data/logs (the line that starts with "   -> "), lines that must stay
+// unread into ordinary.txt there, and change the form that it is closest to. docs/adr/0028 has the reasons for what counts.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

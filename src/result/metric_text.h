@@ -16,7 +16,7 @@ namespace trainstep::result {
 
 inline constexpr std::size_t longest_name = 100;
 inline constexpr std::size_t most_in_line = 100;  // values
-inline constexpr std::size_t widest_gap = 60;    // between a word and its value, as in a table
+inline constexpr std::size_t widest_gap = 60;     // between a word and its value, as in a table
 
 inline bool belongs_to_name(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '.' || c == '-' || c == '/'; }
 inline bool belongs_to_word(char c) { return belongs_to_name(c) || c == '@' || c == '\''; }
