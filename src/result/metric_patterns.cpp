@@ -15,6 +15,7 @@
 #include "result/metric_position.h"
 #include "result/metric_sentence.h"
 #include "result/metric_text.h"
+#include "result/named_value.h"
 
 namespace trainstep::result {
 namespace {
