@@ -33,7 +33,7 @@ bool SentenceReader::begins_number() const {
   if (at < m_text.size() && is_digit(m_text[at])) return true;
   auto rest = m_text.substr(at);
   const bool named = starts_ignoring_case(rest, "nan") || starts_ignoring_case(rest, "inf") || begins_shown(rest);
-  const bool expected = m_gap == Gap::colon || (m_gap == Gap::blank && metric_kind(m_phrase.last()) != MetricKind::none);
+  const bool expected = m_gap == Gap::colon || m_gap == Gap::arrow || (m_gap == Gap::blank && metric_kind(m_phrase.last()) != MetricKind::none);
   return named && expected && take_scalar(rest) && ends_value(rest);
 }
 
@@ -136,7 +136,7 @@ bool SentenceReader::store(std::string name, MetricKind kind, double number, boo
   if (kind == MetricKind::none || m_phrase.any(names_setting) || m_phrase.any(makes_sentence) || name.size() > longest_name) return false;
   const bool of_data = !data.empty() || m_phrase.any(holds_data);
   if (names_data(m_phrase.first()) && m_phrase.count() > 1) take_data(m_phrase.first());
-  const bool titled = m_gap == Gap::colon && !whole && is_upper(m_phrase.first().front());
+  const bool titled = (m_gap == Gap::colon || m_gap == Gap::arrow) && !whole && is_upper(m_phrase.first().front());
   const bool known = of_data || !m_data.empty() || titled || (m_gap == Gap::cell && !whole) || m_gap == Gap::aligned || m_phrase.any(holds_outcome);
   if (!of_data && kind != MetricKind::rate) data = m_data;
   if (kind != MetricKind::rate && holds_reference(m_label) && !holds_reference(name))

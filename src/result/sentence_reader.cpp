@@ -39,7 +39,7 @@ void SentenceReader::walk() {
       read_number();
     else if (begins && is_letter(c))
       read_word();
-    else if (belongs_to_word(c))
+    else if (belongs_to_word(c) && separator_of(m_text.substr(m_at)).gap != Gap::arrow)  // a hyphen may begin a word
       skip_token();
     else
       read_sign();
@@ -108,7 +108,7 @@ void SentenceReader::read_sign() {
   const bool first = m_gap == Gap::none || m_gap == Gap::blank;
   const bool closes = c == ')' || c == ']';
   if (cell || closes || c == ';') m_heading.narrow();
-  if (gap == Gap::bracket || (first && (gap == Gap::colon || cell)))
+  if (gap == Gap::bracket || (first && (gap == Gap::colon || gap == Gap::arrow || cell)))
     m_gap = gap;
   else if (first && gap == Gap::aligned && !m_phrase.data_behind().empty())  // "Accuracy on the test set = 0.93"
     m_gap = Gap::colon;

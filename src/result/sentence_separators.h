@@ -1,6 +1,8 @@
-// The signs that may stand between a name and its number in a sentence: the one list of them, for the reader of sentences and for its pre-check.
+// The signs that may stand between a name and its number in a sentence: the one list of them, for the reader of sentences, for its pre-check, and for
+// values that change: "loss: 0.5 -> 0.4".
 //   Epoch [3/10] | loss: 0.31
 //   Accuracy     = 0.93
+//   Epoch 3 finished :: loss -> 0.31
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,6 +17,7 @@ enum class Gap {
   none,     // nothing yet; of a sign: it ends the phrase
   blank,    // a value follows only if the last word names a metric, and counts only with decimals
   colon,    // also "is", and "=" after "Accuracy on the test set"
+  arrow,    // "loss -> 0.31"
   cell,     // of a table that is drawn
   bracket,  // a count follows, never a value: "Step [100/600]"
   aligned   // "=" with several blanks beside it; others belong to pairs (metric_pairs.h)
@@ -25,11 +28,12 @@ struct Separator {
   Gap gap = Gap::none;
 };
 
+// │ and ┃ are what rich draws tables with.
 inline constexpr std::array separators{
-    Separator{" ", Gap::blank},     Separator{"\t", Gap::blank},    Separator{":", Gap::colon},
-    Separator{"|", Gap::cell},      Separator{"\u2502", Gap::cell},  // │ and ┃, as rich draws tables
-    Separator{"\u2503", Gap::cell}, Separator{"[", Gap::bracket},   Separator{"(", Gap::bracket},
-    Separator{"#", Gap::bracket},   Separator{"=", Gap::aligned},
+    Separator{" ", Gap::blank},   Separator{"\t", Gap::blank},    Separator{":", Gap::colon},     Separator{"=", Gap::aligned},
+    Separator{"->", Gap::arrow},  Separator{"-->", Gap::arrow},   Separator{"--->", Gap::arrow},  Separator{"\u2192", Gap::arrow},
+    Separator{"|", Gap::cell},    Separator{"\u2502", Gap::cell}, Separator{"\u2503", Gap::cell}, Separator{"[", Gap::bracket},
+    Separator{"(", Gap::bracket}, Separator{"#", Gap::bracket},
 };
 
 inline constexpr auto bytes_of_separators = [] {
