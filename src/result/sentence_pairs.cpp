@@ -8,12 +8,24 @@
 #include "result/sentence_words.h"
 
 namespace trainstep::result {
+namespace {
+
+// "best" of "best_epoch"; empty: not the position of a reference.
+std::string_view reference_of(std::string_view position) {
+  const auto sign = std::min(position.find_last_of("_-./"), position.size());
+  const auto last = position.substr(std::min(sign + 1, position.size()));
+  const bool counts = same_ignoring_case(last, "epoch") || names_step(last);
+  return counts && holds_reference(position.substr(0, sign)) ? position.substr(0, sign) : std::string_view();
+}
+
+}  // namespace
 
 // Prepends the preceding words to the name of a value that read_pairs has found here.
 void SentenceReader::read_pair(std::size_t number) {
   constexpr std::array<std::string_view, 5> of_data{"data", "dataset", "images", "set", "split"};
   auto& name = m_line.metrics[number].name;
   const auto begin = m_line.pairs[number].begin, end = m_line.pairs[number].end;
+  const auto printed = m_text.substr(begin, name.size());
   if (m_gap != Gap::none && m_gap != Gap::blank) end_phrase();
   if (begin < m_at) m_phrase.clear();  // within skipped text
   m_heading.take(m_phrase, m_gap, m_level, m_counted);
@@ -23,13 +35,15 @@ void SentenceReader::read_pair(std::size_t number) {
   auto rest = m_text.substr(end);
   auto data = data_behind(rest);
   auto phrase = m_phrase;
-  phrase.add(m_text.substr(begin, name.size()));
+  phrase.add(printed);
   const auto words = phrase.name_before_of();
   const auto first = m_phrase.first();
   const bool first_is_data = names_data(first) && (!m_counted || m_phrase.count() == 1);
   const bool sentence = begin > 0 && makes_sentence(word_before(m_text, begin - 1));
   const bool tolerance = sentence && (names_setting(name) || names_time_unit(name));  // "by less than tol=0.01", NeMo's "train_step_timing in s=1.1"
-  if (tolerance) {
+  // "not improved from acc=0.7": an earlier value
+  const bool earlier = kind != MetricKind::none && !holds_reference(name) && begin > 0 && word_before(m_text, begin - 1) == "from";
+  if (tolerance || earlier) {
     name.clear();
   } else if (words != 0 && !phrase.data_behind().empty() &&
              (names_data(name) || std::ranges::find(of_data, name) != of_data.end())) {  // "MSE on train=0.1"
@@ -54,8 +68,18 @@ void SentenceReader::read_pair(std::size_t number) {
   else if (!data.empty() && !holds_data(name))
     prepend_words(data, name);
   m_line.pairs[number].label = before;
+  if (const auto reference = reference_of(printed); !reference.empty() && tells_only_best(number))
+    m_label = reference, m_counts_label = true;  // "best_epoch=3 val_loss=0.2"
   m_at = std::max(m_at, m_text.size() - rest.size());
   begin_phrase();
+}
+
+// Whether the line has neither a position of its own nor other values with "best" and the like in their names, beside which the rest are current.
+bool SentenceReader::tells_only_best(std::size_t number) const {
+  if (m_placed || m_line.epoch || m_line.step) return false;
+  for (std::size_t i = 0; i < m_line.pairs.size(); ++i)
+    if (i != number && holds_reference(m_line.metrics[i].name)) return false;
+  return true;
 }
 
 // After "12.3 ms", or in a sentence, the name stands alone: "loss". In "KL loss=0.1 recon loss=0.2" both words form the name.

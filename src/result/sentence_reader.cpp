@@ -21,6 +21,13 @@ bool concludes_test(std::string_view text) {
   return text.starts_with("Acc@") || text.starts_with("Prec@");
 }
 
+// "(best)" at the start of a line, if `text` is the line up to the bracket's end.
+bool is_leading_remark(std::string_view text) {
+  if (text.size() > longest_name) return false;
+  text = trim(text);
+  return text.starts_with('(') && text.find_first_of("()", 1) == text.size() - 1;
+}
+
 }  // namespace
 
 SentenceReader::SentenceReader(std::string_view text, MetricLine& line) : m_text(text), m_line(line), m_brackets(text) {
@@ -116,8 +123,9 @@ void SentenceReader::read_sign() {
     m_gap = gap;
   else {
     const auto label = m_label;
-    end_phrase(!closes);            // not "AUC (macro): train=0.95"
-    if (c == ')') m_label = label;  // "loss=0.3 (best) acc=0.9"
+    end_phrase(!closes);  // not "AUC (macro): train=0.95"
+    // In "loss=0.3 (best) acc=0.9" the remark is about the loss; in "(best) loss=0.3 acc=0.9" it is about all.
+    if (c == ')' && !(is_leading_remark(m_text.substr(0, m_at)) && holds_reference(m_label))) m_label = label;
   }
   if (m_phrase.count() == 0) m_gap = Gap::none;
 }

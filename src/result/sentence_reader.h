@@ -70,6 +70,7 @@ class SentenceReader {
   void take_data(std::string_view word, bool unsaid = false);
   [[nodiscard]] std::string_view label() const;
   [[nodiscard]] bool extends(std::string_view name) const;
+  [[nodiscard]] bool tells_only_best(std::size_t number) const;
   std::string_view data_behind(std::string_view& rest) const;
 
   // The line.
