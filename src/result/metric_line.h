@@ -1,4 +1,23 @@
-// Reads what one line of a log says about the training.
+// What one line of a log says about the training. read_metric_line() tries the forms in the order of this table.
+//
+//   form                    example                                            file
+//   object                  {"epoch": 1, "loss": 0.3}                          metric_object.h
+//   progress of Keras       45/45 [====] - 1s 2ms/step - loss: 0.12            keras_progress.h
+//   round of boosting       [3]<TAB>train-logloss:0.48<TAB>eval-logloss:0.55   boosting_rounds.h
+//   table                   epoch     train_loss  valid_loss  accuracy         metric_table.h, coco_summary.h
+//   pairs                   epoch=3/10 loss=0.12, accuracy=93%                 metric_pairs.h
+//   sentence                Epoch 1/5, Loss: 0.54, Acc: 91.2%                  metric_sentence.h
+//   position alone          Epoch 3/10                                         metric_position.h
+//   the user's own pattern  any                                                metric_patterns.h
+//
+// How a line is read: may_have_metrics() drops most lines by a few searches for signs and words. The others are cleaned of colors, redrawn versions
+// and prefixes (clean_line.h); lines of commands, settings and tracebacks end there (excluded_lines.h). The forms down to the table are exclusive:
+// the first that fits has the whole line. Pairs, sentence and position complement each other: pairs are read first, then the words between them,
+// which complete their names and have values of their own, then an epoch, if none was found. sentence_reader.h describes how a sentence is walked.
+// The user's patterns are applied last and replace what was found under their names. MetricReader (metrics.h) makes curves of the values.
+//
+// To have another line read: put it with its metrics into tests/unit/result/data/logs (the line that starts with "   -> "), lines that must stay
+// unread into ordinary.txt there, and change the form that it is closest to. docs/adr/0028 has the reasons for what counts.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -28,25 +47,9 @@ struct MetricLine {
 // Cheap pre-check. False for nearly all lines of a log.
 bool may_have_metrics(std::string_view line);
 
-// Each reads one form; false if the line does not have it. `text` is clean: no colors, carriage returns or rank prefix.
-bool read_pairs(std::string_view text, MetricLine& line);
-bool read_keras(std::string_view text, MetricLine& line);
-bool read_flat_object(std::string_view text, MetricLine& line);
-// "Epoch 3/10", "epoch [3/10]", and at the start of a line "Epoch 3". `anywhere`: also elsewhere, where it does not count as progress.
-bool read_epoch(std::string_view text, MetricLine& line, bool anywhere);
-
 class MetricTable;
 
-// Reads all forms: the above, boosting_rounds.h, metric_table.h, worded_metrics.h. Strips redrawn versions, colors and prefixes first. `table`: the
-// table begun by earlier lines of the log.
+// Reads all forms but the user's patterns. `table`: the table begun by earlier lines of the log.
 MetricLine read_metric_line(std::string_view line, MetricTable& table);
-
-// Strips redrawn versions, colors and the rank prefix. The result may point into `storage`.
-std::string_view clean_line(std::string_view line, std::string& storage);
-
-// Stores a value under a name that may be a metric, an epoch, a step, …: like `name=value`; a fraction is stored as its quotient.
-void put_value(MetricLine& line, std::string_view name, double value, std::optional<double> of);
-// Removes everything that the line says under that name.
-void drop_value(MetricLine& line, std::string_view name);
 
 }  // namespace trainstep::result

@@ -10,9 +10,12 @@
 
 #include "base/text.h"
 #include "data/secrets.h"
+#include "result/clean_line.h"
 #include "result/metric_line.h"
+#include "result/metric_position.h"
+#include "result/metric_sentence.h"
 #include "result/metric_text.h"
-#include "result/worded_metrics.h"
+#include "result/named_value.h"
 
 namespace trainstep::result {
 namespace {
@@ -75,7 +78,7 @@ std::optional<Number> read_number(std::string_view text) {
 void read_position(std::string_view text, MetricLine& line) {
   MetricLine words;
   words.metrics.emplace_back();
-  read_worded(text, words);
+  read_sentence(text, words);
   if (!line.step) line.step = words.step;
   if (!line.epoch) line.epoch = words.epoch;
   if (!line.epoch) read_epoch(text, line, true);

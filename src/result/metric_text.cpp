@@ -9,6 +9,7 @@
 #include <string>
 
 #include "result/metric_words.h"
+#include "result/sentence_separators.h"
 
 namespace trainstep::result {
 namespace {
@@ -133,6 +134,12 @@ std::string plain_name(std::string_view name) {
   return plain;
 }
 
+void prepend_words(std::string_view words, std::string& name) {
+  if (words.empty() || words.size() + name.size() >= longest_name) return;
+  name.insert(0, 1, '_').insert(0, words);
+  std::ranges::replace_if(name, is_blank, '_');
+}
+
 std::optional<double> take_number(std::string_view& text) {
   auto rest = text;
   const bool negative = rest.starts_with('-');
@@ -197,15 +204,15 @@ std::optional<double> take_scalar(std::string_view& text) {
 }
 
 void skip_to_latest(std::string_view& text, double& value) {
-  for (const std::string_view arrow : {" -> ", " --> ", " => ", " \u2192 "}) {
-    auto rest = text;
-    if (!skip(rest, arrow)) continue;
-    const auto latest = take_number(rest);
-    if (!latest) return;
-    text = rest;
-    value = *latest;
-    return skip_to_latest(text, value);
-  }
+  if (text.size() < 2 || text.front() != ' ') return;
+  auto rest = text.substr(1);
+  const auto arrow = separator_of(rest);
+  if (!skip(rest, arrow.gap == Gap::arrow ? arrow.sign : "=>") || !skip(rest, " ")) return;
+  const auto latest = take_number(rest);
+  if (!latest) return;
+  text = rest;
+  value = *latest;
+  skip_to_latest(text, value);
 }
 
 std::optional<double> take_count(std::string_view& text) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <optional>
@@ -14,14 +15,21 @@
 namespace trainstep::result {
 
 inline constexpr std::size_t longest_name = 100;
-inline constexpr std::size_t widest_gap = 60;  // between a word and its value, as in a table
+inline constexpr std::size_t most_in_line = 100;  // values
+inline constexpr std::size_t widest_gap = 60;     // between a word and its value, as in a table
 
 inline bool belongs_to_name(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '.' || c == '-' || c == '/'; }
 inline bool belongs_to_word(char c) { return belongs_to_name(c) || c == '@' || c == '\''; }
+inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 inline char lower_letter(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 
 inline bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= longest_name && is_letter(name.front()) && std::ranges::all_of(name, belongs_to_name);
+}
+
+template <std::size_t N>
+bool one_of(std::string_view word, const std::array<std::string_view, N>& words) {
+  return std::ranges::find(words, word) != words.end();
 }
 
 // The word that ends at `end`, of any kind; of a longer one its last 100 bytes.
@@ -42,6 +50,9 @@ bool is_measured_name(std::string_view name);
 
 // The usual form: "mAP@[IoU=0.5:0.95]" becomes mAP@0.5:0.95.
 std::string plain_name(std::string_view name);
+
+// Puts the words, joined by underscores, before the name, unless it gets too long.
+void prepend_words(std::string_view words, std::string& name);
 
 // Uses memchr, because lines are long and most contain none.
 inline bool has(std::string_view text, char c) { return !text.empty() && std::memchr(text.data(), c, text.size()) != nullptr; }

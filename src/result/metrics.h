@@ -48,11 +48,7 @@ struct MetricSeries {
 struct MetricLine;
 class MetricPatterns;
 
-// Reads a log line by line. Recognized:
-//   name=value pairs between blanks, commas, brackets (Katib's format): "epoch=3/10 loss=0.12, accuracy=93%"
-//   Keras: "Epoch 3/10", "45/45 [====] - 1s 2ms/step - loss: 0.12 - val_loss: 0.2", Keras 3's bars, colors, carriage returns
-//   a line that is one flat JSON object or Python dict of numbers: {"epoch": 1, "loss": 0.3}
-//   rounds of gradient boosting (boosting_rounds.h), tables (metric_table.h), metrics in words (worded_metrics.h)
+// Reads a log line by line, in the forms that metric_line.h lists: name=value, Keras' lines, objects, tables, sentences, …
 // Ignored: options (--lr=0.1), URLs, paths, `==`, NAME=1 of an environment dump, indented code, numbers followed by other letters, lines of settings
 // (a=True, b=None, …).
 // The user's own patterns (metric_patterns.h) take precedence for the names that they define.

@@ -7,10 +7,10 @@
 
 #include "result/boosting_rounds.h"
 #include "result/metric_line.h"
+#include "result/metric_sentence.h"
 #include "result/metric_table.h"
 #include "result/metric_text.h"
 #include "result/metric_words.h"
-#include "result/worded_metrics.h"
 #include "support/catch.h"
 
 using namespace trainstep;
@@ -26,9 +26,9 @@ std::string show(const MetricLine& line) {
   return text;
 }
 
-std::string worded(std::string_view text) {
+std::string sentence(std::string_view text) {
   MetricLine line;
-  read_worded(text, line);
+  read_sentence(text, line);
   return show(line);
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("values in words are read to their edges") {
   };
   for (const auto& c : cases) {
     CAPTURE(c.text);
-    CHECK(worded(c.text) == c.said);
+    CHECK(sentence(c.text) == c.said);
   }
 }
 
@@ -240,7 +240,7 @@ TEST_CASE("in a line with many values the first hundred are read") {
   std::string line;
   for (int i = 0; i < 150; ++i) line += fmt::format("acc{}: 0.5, ", i);
   MetricLine found;
-  CHECK(read_worded(line, found));
+  CHECK(read_sentence(line, found));
   CHECK(found.metrics.size() == 100);
 }
 

@@ -1,4 +1,5 @@
-// Lines as real programs print them, in data/logs/*.txt, and beside each what is read from it.
+// Lines as real programs print them, in data/logs/*.txt, and below each, after "   -> ", what is read from it; a line without one must stay unread.
+// "# " begins a log. To have another line read, see result/metric_line.h.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "result/worded_check.h"
+#include "result/metric_sentence_precheck.h"
 
 #include "result/metric_text.h"
 #include "result/metric_words.h"
+#include "result/sentence_separators.h"
 
 namespace trainstep::result {
 namespace {
 
 bool may_be_named(std::string_view text, std::size_t number) {
-  constexpr std::string_view gaps = " \t:|[(=\xE2\x94\x82\x83";
   auto end = number;
-  while (end > 0 && number - end <= widest_gap && has(gaps, text[end - 1])) --end;
+  while (end > 0 && number - end <= widest_gap && belongs_to_separator(text[end - 1])) --end;
   if (end == number || end == 0) return false;
   const auto word = word_before(text, end);
   return !word.empty() && is_letter(word.front()) && may_end_name(word);
@@ -74,7 +74,7 @@ bool says_of_what(std::string_view text) {
 
 }  // namespace
 
-bool may_have_worded(std::string_view line) {
+bool may_be_sentence(std::string_view line) {
   for (auto at = line.find('.', 1); at != std::string_view::npos && at + 1 < line.size(); at = line.find('.', at + 1))
     if (is_digit(line[at + 1]) && is_digit(line[at - 1]) && may_be_fraction(line, at)) return true;
   for (auto at = line.find(':'); at != std::string_view::npos; at = line.find(':', at + 1))
