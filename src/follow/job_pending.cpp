@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "follow/job_run_state.h"
+#include "follow/pending_status.h"
 #include "follow/termination.h"
 
 namespace trainstep::follow {
@@ -35,7 +36,7 @@ void JobRunState::on(const PodWarningSeen& seen, Time at) {
 
 void JobRunState::look_at_pending(MemberIndex member, Time at) {
   auto& slot = m_slots[member];
-  auto pending = pending_of(m_rules.members[member], *slot.pod);
+  auto pending = pending_by_status(m_rules.members[member], *slot.pod);
   if (!pending) pending = slot.trouble.pending(m_rules.members[member], *slot.pod, at);
   // Between two attempts the kubelet only reports that it waits; its message about the attempt says more.
   const bool of_a_pull = slot.pending && (slot.pending->kind == Pending::Kind::image || slot.pending->kind == Pending::Kind::registry);
@@ -105,7 +106,7 @@ void JobRunState::tell_pending(const PendingClock::Present& present) {
   const bool news = !m_pending || m_pending->kind != now.kind || (!now.limit && m_pending->cause != now.cause);
   m_pending = now;
   if (!news) return;
-  const auto limit = m_job_rules.looks_on ? std::nullopt : follow::limit_of(now, m_rules.limits);
+  const auto limit = m_job_rules.looks_on ? std::nullopt : pending_limit(now, m_rules.limits);
   warn(limit ? fmt::format("{}; waiting up to {} for it to change", now.what(), describe(*limit)) : now.what());
 }
 

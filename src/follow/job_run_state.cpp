@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "follow/pending_status.h"
 #include "follow/reasons.h"
 #include "job_types/conditions.h"
 
@@ -123,9 +124,9 @@ void JobRunState::on(const WarningSeen& seen, Time at) {
       std::ranges::find_if(m_warnings, [&](const Warning& old) { return old.seen.object == seen.object && old.seen.reason == seen.reason; });
   if (same != m_warnings.end()) {
     if (!seen.version.empty() && same->seen.version == seen.version) return;
-    *same = {seen, pending_of(seen)};
+    *same = {seen, pending_by_warning(seen)};
   } else if (m_warnings.size() < kept) {
-    m_warnings.push_back({seen, pending_of(seen)});
+    m_warnings.push_back({seen, pending_by_warning(seen)});
   }
   evaluate(at);
 }

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "follow/pending.h"
-#include "follow/pod_trouble.h"
+#include "follow/pending_clock.h"
+#include "follow/pending_events.h"
 #include "follow/run_state.h"
 
 namespace trainstep::follow {
@@ -38,15 +38,15 @@ struct JobRules {
 //   exit codes of the awaited members decide, and without them the end is unknown (system). A success that counts no succeeded pod is none either, if
 //   no pod of the primary was ever seen (system).
 //   Limits: each phase has its own clock, which counts all time in it, including that before an earlier attempt's job was adopted. Exceeding queued
-//   or scheduling is a lack of capacity, all others are timeouts. Pending: follow/pending.h. No operator: system. Neither while the API server cannot
-//   be reached. Before a job is ended because of its known state, it is read again: a watch may be silent without being noticed. A job that
-//   disappears before its end was seen: unknown (system); so is one that somebody deletes and whose finalizers hold it for long without a running
-//   pod. Cancel: RemoveJob before anything else. Eviction when another attempt may follow: the job is left to it, for a while (interrupted). Any
-//   other removal: a job that another attempt of the step has adopted is left to it (interrupted). A second SIGINT, and at a terminal any second
-//   signal, also ends the removal: the message says what is known. It does not end the keeping. Nothing is said about a job that is not known:
-//   whoever has seen it reports what became of it. Attached: no actions but those for logs and events, whatever happens. The output of programs that
-//   are ended, except by a cancel, is read to the end of their grace. After the end of the job a stop, a cancel or a lost server only ends the
-//   waiting for logs: the verdict is that of the job.
+//   or scheduling is a lack of capacity, all others are timeouts. Pending: docs/cluster.md, What pending and failing mean. No operator: system.
+//   Neither while the API server cannot be reached. Before a job is ended because of its known state, it is read again: a watch may be silent without
+//   being noticed. A job that disappears before its end was seen: unknown (system); so is one that somebody deletes and whose finalizers hold it for
+//   long without a running pod. Cancel: RemoveJob before anything else. Eviction when another attempt may follow: the job is left to it, for a while
+//   (interrupted). Any other removal: a job that another attempt of the step has adopted is left to it (interrupted). A second SIGINT, and at a
+//   terminal any second signal, also ends the removal: the message says what is known. It does not end the keeping. Nothing is said about a job that
+//   is not known: whoever has seen it reports what became of it. Attached: no actions but those for logs and events, whatever happens. The output of
+//   programs that are ended, except by a cancel, is read to the end of their grace. After the end of the job a stop, a cancel or a lost server only
+//   ends the waiting for logs: the verdict is that of the job.
 // The sources: job_run_state.cpp events, job_pods.cpp pods and logs, job_pending.cpp what keeps them from running, job_phases.cpp phases and limits,
 // job_verdict.cpp the end.
 class JobRunState : public RunState {
@@ -81,7 +81,7 @@ class JobRunState : public RunState {
     bool ended = false;                       // the end of `attempt`, or of a pod without an attempt, has been seen
     int failures = 0;                         // of the attempts of this pod
     std::optional<Pending> pending;           // why the pod does not run
-    PodTrouble trouble;                       // the same, from its events
+    PendingEvents trouble;                    // the same, from its events
     bool going_told = false;                  // the pod is deleted, and does not end
     std::set<std::string> replaced;           // uids of pods that were replaced by a newer one
     // By the uid of the pod: attempts in pods that are being deleted, while a newer one exists; their logs are still read.
