@@ -121,7 +121,7 @@ void JobRunState::await_explanation(const Slot& slot) {
 
 void JobRunState::ask_for_events() {
   m_events_awaited = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod && begins_unexplained(*slot.pod); });
-  if (m_events_awaited) m_actions.emplace_back(WatchPodEvents{});
+  if (m_events_awaited) m_actions.add(WatchPodEvents{});
 }
 
 // For a lost node nobody confirms that its pods have ended: they stay, and their operator creates no others, until the node is removed.

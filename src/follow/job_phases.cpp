@@ -149,7 +149,7 @@ Duration JobRunState::earlier(result::Phase phase) const {
 Duration JobRunState::whole(Time at) const { return m_adopted ? (*m_adopted - *m_created) + (at - *m_found) : at - m_began; }
 
 void JobRunState::look_again() {
-  if (!std::exchange(m_looking, true)) m_actions.emplace_back(LookAgain{});
+  if (!std::exchange(m_looking, true)) m_actions.add(LookAgain{});
 }
 
 void JobRunState::looked(Time at) {

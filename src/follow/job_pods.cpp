@@ -249,10 +249,10 @@ void JobRunState::open_log(MemberIndex member) {
   const auto [log, opened] = m_logs.try_emplace({member, slot.attempt});
   if (!opened) return;
   log->second.metrics = true;
-  begin_metrics(member, slot.attempt);
+  m_metrics.begin(member, slot.attempt);
   const auto& wanted = m_rules.members[member].container;
   const auto* container = program_container(*slot.pod, wanted);
-  m_actions.emplace_back(FollowLog{member, slot.attempt, slot.pod->name, container == nullptr ? wanted : container->name, false});
+  m_actions.add(FollowLog{member, slot.attempt, slot.pod->name, container == nullptr ? wanted : container->name, false});
 }
 
 // It says why the program could not start.
@@ -262,18 +262,18 @@ void JobRunState::open_init_log(MemberIndex member) {
   slot.attempt = fmt::format("{}/{}", slot.pod->uid, container->name);
   if (!m_logs.try_emplace({member, slot.attempt}).second) return;
   say(fmt::format("{}: the log of its init container {} follows", m_rules.members[member].name, container->name));
-  m_actions.emplace_back(FollowLog{member, slot.attempt, slot.pod->name, container->name, false});
+  m_actions.add(FollowLog{member, slot.attempt, slot.pod->name, container->name, false});
 }
 
 // A pod was lost between its delivery and its end: its output is that of the training, the output of the pod after it is not.
 void JobRunState::go_back_to_metrics(MemberIndex member) {
-  const auto resumed = resume_metrics();
-  if (resumed == Resumed::well) return;
+  const auto resumed = m_metrics.resume();
+  if (resumed == AttemptMetrics::Resumed::well) return;
   const auto logs = m_logs.size();
-  if (resumed == Resumed::unseen) open_previous_log(member);
+  if (resumed == AttemptMetrics::Resumed::unseen) open_previous_log(member);
   if (m_logs.size() > logs) {
     m_logs[{member, m_slots[member].earlier_attempt}].metrics = true;
-    return begin_metrics(member, m_slots[member].earlier_attempt);
+    return m_metrics.begin(member, m_slots[member].earlier_attempt);
   }
   warn(fmt::format("{}: the training finished in an attempt whose metrics are unknown; they may be missing", m_rules.members[member].name));
 }
@@ -286,8 +286,8 @@ void JobRunState::open_previous_log(MemberIndex member) {
   const auto [log, opened] = m_logs.try_emplace({member, slot.earlier_attempt});
   if (!opened) return;
   log->second.ending = true;
-  m_actions.emplace_back(FollowLog{member, slot.earlier_attempt, slot.pod->name, container->name, true});
-  m_actions.emplace_back(EndLog{member, slot.earlier_attempt, false});
+  m_actions.add(FollowLog{member, slot.earlier_attempt, slot.pod->name, container->name, true});
+  m_actions.add(EndLog{member, slot.earlier_attempt, false});
 }
 
 void JobRunState::end_log(MemberIndex member, bool restarted, bool gone) { end_log_of(member, m_slots[member].attempt, restarted, gone); }
@@ -296,7 +296,7 @@ void JobRunState::end_log_of(MemberIndex member, const std::string& attempt, boo
   const auto log = m_logs.find({member, attempt});
   if (log == m_logs.end() || log->second.complete || (log->second.ending && !restarted && !gone)) return;
   log->second.ending = true;
-  m_actions.emplace_back(EndLog{member, attempt, restarted, gone});
+  m_actions.add(EndLog{member, attempt, restarted, gone});
 }
 
 // Programs that have ended in pods that have not: names what the pods wait for.

@@ -25,12 +25,12 @@ std::vector<Action> JobRunState::begin(Time at) {
   m_timeline.enter(result::Phase::queued, at);
   start_timer(limit_total, m_rules.limits.total);
   start_timer(heartbeat, m_rules.heartbeat);
-  return take_actions();
+  return m_actions.take();
 }
 
 std::vector<Action> JobRunState::handle(const Event& event) {
   if (!m_finished) std::visit([&](const auto& what) { on(what, event.at); }, event.what);
-  return take_actions();
+  return m_actions.take();
 }
 
 void JobRunState::on(const Told& told, Time) { told.warning ? warn(told.text) : say(told.text); }

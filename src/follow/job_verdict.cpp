@@ -276,7 +276,7 @@ void JobRunState::decide(result::Verdict verdict, Time at, bool remove) {
   if (remove && !left) {  // first: there may be only milliseconds
     m_removing = true;
     // A signal alone does not mean that the run is cancelled.
-    m_actions.emplace_back(RemoveJob{cancelled && verdict.signal == 0, m_found && !hurried(verdict)});
+    m_actions.add(RemoveJob{cancelled && verdict.signal == 0, m_found && !hurried(verdict)});
   }
   m_verdict = std::move(verdict);
   m_timeline.enter(result::Phase::finishing, at);
@@ -291,7 +291,7 @@ void JobRunState::decide(result::Verdict verdict, Time at, bool remove) {
 void JobRunState::keep_for_next(result::Verdict verdict, Time at) {
   const bool for_a_while = m_job_rules.on_eviction != "keep" && !m_job_rules.looks_on;
   m_keeping = for_a_while;
-  if (for_a_while) m_actions.emplace_back(KeepJob{});
+  if (for_a_while) m_actions.add(KeepJob{});
   m_verdict = std::move(verdict);
   m_timeline.enter(result::Phase::finishing, at);
   if (!for_a_while) finish();
@@ -327,7 +327,7 @@ void JobRunState::finish_after_grace() {
 void JobRunState::finish() {
   if (m_finished || !m_verdict) return;
   m_finished = true;
-  m_actions.emplace_back(Finish{*m_verdict});
+  m_actions.add(Finish{*m_verdict});
 }
 
 }  // namespace trainstep::follow
