@@ -31,13 +31,13 @@ std::vector<Action> GangRunState::begin(Time at) {
   start_timer(limit_starting, m_rules.limits.starting);
   start_timer(limit_total, m_rules.limits.total);
   start_timer(heartbeat, m_rules.heartbeat);
-  return take_actions();
+  return m_actions.take();
 }
 
 std::vector<Action> GangRunState::handle(const Event& event) {
   // Messages that the backend sends while it collects the outputs are logged after the end.
   if (!m_finished || std::holds_alternative<Told>(event.what)) std::visit([&](const auto& what) { on(what, event.at); }, event.what);
-  return take_actions();
+  return m_actions.take();
 }
 
 void GangRunState::on(const Prepared&, Time) {
@@ -52,10 +52,10 @@ void GangRunState::on(const MemberStarted& started, Time at) {
   state.place = started.place;
   state.started = at;
   state.ending.reset();
-  if (++state.attempts > 1) begin_metrics(started.member, {});
+  if (++state.attempts > 1) m_metrics.begin(started.member, {});
   if (m_verdict && !state.stopping) {  // the verdict was made between the order and the start
     state.stopping = true;
-    m_actions.emplace_back(StopMember{started.member, m_rules.policy.stop_grace});
+    m_actions.add(StopMember{started.member, m_rules.policy.stop_grace});
     return;
   }
   bool all = true;
@@ -102,7 +102,7 @@ bool GangRunState::may_restart(const Termination& ending) const {
 
 void GangRunState::order_start(MemberIndex member) {
   m_members[member].life = Life::starting;
-  m_actions.emplace_back(StartMember{member, m_members[member].attempts});
+  m_actions.add(StartMember{member, m_members[member].attempts});
 }
 
 void GangRunState::restart_later(MemberIndex member) {
@@ -113,7 +113,7 @@ void GangRunState::restart_later(MemberIndex member) {
   warn(fmt::format("{}; starting it again in {} (restart {} of {})", describe(failure_of(member)), describe(pause), m_restarts,
                    m_rules.policy.backoff_limit));
   state.tail.clear();
-  m_actions.emplace_back(SetTimer{restart + static_cast<int>(member), pause});
+  m_actions.add(SetTimer{restart + static_cast<int>(member), pause});
 }
 
 void GangRunState::succeed(Time at) {
@@ -153,7 +153,7 @@ void GangRunState::stop_members(Duration grace, bool servers_only) {
     if (state.life == Life::restarting) state.life = Life::failed;
     if (state.life != Life::running) continue;
     state.stopping = true;
-    m_actions.emplace_back(StopMember{i, grace});
+    m_actions.add(StopMember{i, grace});
   }
   start_timer(stop_overdue, (servers_only ? m_rules.linger : Duration{}) + grace + stop_slack);
 }
@@ -163,7 +163,7 @@ void GangRunState::finish_if_all_ended(Time at) {
   m_finished = true;
   m_timeline.enter(result::Phase::finishing, at);
   if (m_verdict->verdict_class == result::VerdictClass::succeeded) warn_of_unmatched();
-  m_actions.emplace_back(Finish{*m_verdict});
+  m_actions.add(Finish{*m_verdict});
 }
 
 void GangRunState::on(const BackendFailed& failed, Time at) {

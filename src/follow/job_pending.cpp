@@ -1,11 +1,16 @@
-// JobRunState: what keeps the job from running, and how long that may last.
 // SPDX-License-Identifier: Apache-2.0
+#include "follow/job_pending.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
+#include <string_view>
+#include <utility>
 
-#include "follow/job_run_state.h"
+#include "follow/job_timers.h"
+#include "follow/pending_status.h"
 #include "follow/termination.h"
 
 namespace trainstep::follow {
@@ -24,31 +29,61 @@ bool names(std::string_view message, std::string_view name) {
   return false;
 }
 
-}  // namespace
+bool is_of_a_pull(const Pending& pending) { return pending.kind == Pending::Kind::image || pending.kind == Pending::Kind::registry; }
 
-void JobRunState::on(const PodWarningSeen& seen, Time at) {
-  auto& slot = m_slots.at(seen.member);
-  if (!slot.pod || slot.pod->uid != seen.uid) return;
-  slot.trouble.hear(seen, std::min(seen.last.value_or(at), at));
-  evaluate(at);
+// The kubelet only says that it waits for the next attempt to pull. Since 1.32 kubelets repeat the message of the last one after these words.
+bool only_backs_off(const Pending& pending) {
+  const auto waits = pending.kind == Pending::Kind::image ? pending.cause.find(back_off) : std::string::npos;
+  return waits != std::string::npos && pending.cause.find(": ", waits) == std::string::npos;
 }
 
-void JobRunState::look_at_pending(MemberIndex member, Time at) {
+}  // namespace
+
+JobPending::JobPending(const Rules& rules, bool looks_on, Actions& actions)
+    : m_rules(rules), m_looks_on(looks_on), m_actions(actions), m_slots(rules.members.size()) {}
+
+bool JobPending::hear(const WarningSeen& seen) {
+  constexpr std::size_t kept = 50;
+  const auto same =
+      std::ranges::find_if(m_warnings, [&](const Warning& old) { return old.seen.object == seen.object && old.seen.reason == seen.reason; });
+  if (same != m_warnings.end()) {
+    if (!seen.version.empty() && same->seen.version == seen.version) return false;
+    *same = {seen, pending_by_warning(seen)};
+  } else if (m_warnings.size() < kept) {
+    m_warnings.push_back({seen, pending_by_warning(seen)});
+  }
+  return true;
+}
+
+bool JobPending::hear(const PodWarningSeen& seen, const JobPods& pods, Time at) {
+  const auto* pod = pods.pod(seen.member);
+  if (pod == nullptr || pod->uid != seen.uid) return false;
+  m_slots[seen.member].events.hear(seen, std::min(seen.last.value_or(at), at));
+  return true;
+}
+
+void JobPending::look_at(MemberIndex member, const job_types::PodView& pod, Time at) {
   auto& slot = m_slots[member];
-  auto pending = pending_of(m_rules.members[member], *slot.pod);
-  if (!pending) pending = slot.trouble.pending(m_rules.members[member], *slot.pod, at);
-  // Between two attempts the kubelet only reports that it waits; its message about the attempt says more.
-  const bool of_a_pull = slot.pending && (slot.pending->kind == Pending::Kind::image || slot.pending->kind == Pending::Kind::registry);
-  const auto waits = pending && pending->kind == Pending::Kind::image ? pending->cause.find(back_off) : std::string::npos;
-  // Since 1.32 kubelets repeat the message after these words.
-  const bool says_why = waits != std::string::npos && pending->cause.find(": ", waits) != std::string::npos;
-  if (waits != std::string::npos && !says_why && of_a_pull) return;
-  // The reason has not been seen, it may be an overloaded registry: one of the next attempts will tell.
-  if (waits != std::string::npos && !says_why) pending->limit = cause_unknown;
+  if (slot.uid != pod.uid) slot = Slot{};
+  slot.uid = pod.uid;
+  read(member, pod, at);
+  await_explanation(slot, pod);
+}
+
+void JobPending::read(MemberIndex member, const job_types::PodView& pod, Time at) {
+  auto& slot = m_slots[member];
+  auto pending = pending_by_status(m_rules.members[member], pod);
+  if (!pending) pending = slot.events.pending(m_rules.members[member], pod, at);
+  if (pending && only_backs_off(*pending)) {
+    // Between two attempts the kubelet only reports that it waits; its message about the attempt says more.
+    if (slot.pending && is_of_a_pull(*slot.pending)) return;
+    // The reason has not been seen, it may be an overloaded registry: one of the next attempts will tell.
+    pending->limit = cause_unknown;
+  }
   slot.pending = std::move(pending);
 }
 
-PendingClock::Present JobRunState::present() const {
+PendingClock::Present JobPending::present() const {
   PendingClock::Present present{};
   const auto take = [&](const std::optional<Pending>& pending) {
     if (!pending) return;
@@ -61,86 +96,97 @@ PendingClock::Present JobRunState::present() const {
   return present;
 }
 
-void JobRunState::check_pending(Time at) {
-  check_staleness();
+JobPending::Outcome JobPending::check(const JobPods& pods, const Now& now, Time at) {
+  check_staleness(pods);
   for (MemberIndex i = 0; i < m_slots.size(); ++i)
-    if (m_slots[i].pod && m_slots[i].trouble.any()) look_at_pending(i, at);  // the reported cause may be over by now
-  const auto seen = m_judgement.state == job_types::Judgement::State::suspended ? PendingClock::Present{} : present();
-  m_pending_clock.see(seen, at);
-  const auto due = m_unreachable || m_job_rules.looks_on ? PendingClock::Due{} : m_pending_clock.next(seen, m_rules.limits, at);
+    if (const auto* pod = pods.pod(i); pod != nullptr && m_slots[i].events.any()) read(i, *pod, at);  // the reported cause may be over by now
+  const auto seen = now.suspended ? PendingClock::Present{} : present();
+  m_clock.see(seen, at);
+  const auto due = now.unreachable || m_looks_on ? PendingClock::Due{} : m_clock.next(seen, m_rules.limits, at);
   // Our clock may jump: the limit is also reached when its timer fires.
-  const bool timed = m_pending_check && due.pending != nullptr && *m_pending_check == at + due.left;
+  const bool timed = m_check && due.pending != nullptr && *m_check == at + due.left;
   const bool over = due.pending != nullptr && due.left <= Duration{} && !timed;
-  if (over && !m_fresh && due.lasted > Duration{}) return look_again();
+  if (over && !now.fresh && due.lasted > Duration{}) return {.look_again = true, .verdict = {}};
   if (over) {
-    m_pending = *due.pending;
+    const auto& what = m_told.emplace(*due.pending);
     const auto lasted = due.lasted.count() == 0 ? "" : fmt::format("; this has lasted {}", describe(due.lasted));
-    return decide(
-        {due.pending->verdict_class, due.pending->what() + lasted, std::nullopt, due.pending->verdict_class == result::VerdictClass::system, 0}, at,
-        true);
+    const bool may_help = what.verdict_class == result::VerdictClass::system;
+    return {.verdict = result::Verdict{what.verdict_class, what.what() + lasted, std::nullopt, may_help, 0}};
   }
-  tell_pending(seen);
-  if (due.pending == nullptr || m_pending_check == at + due.left) return;
-  m_pending_check = at + due.left;
-  start_timer(pending_over, due.left);
+  tell(seen);
+  if (due.pending == nullptr || m_check == at + due.left) return {};
+  m_check = at + due.left;
+  m_actions.start_timer(JobTimer::pending_over, due.left);
+  return {};
 }
 
 // Warnings explain missing pods; once all pods exist, they are outdated, even if a later list repeats them. So is a warning about a pod that exists,
 // or one last reported before a pod was created: an obstacle that persists is reported again at the next attempt.
-void JobRunState::check_staleness() {
-  const bool all = std::ranges::all_of(m_slots, [](const Slot& slot) { return slot.pod != nullptr; });
+void JobPending::check_staleness(const JobPods& pods) {
+  const bool all = pods.all();
   for (auto& warning : m_warnings)
-    for (const auto& slot : m_slots) {
-      if (warning.stale || !(all || slot.pod)) continue;
-      warning.stale =
-          all || names(warning.seen.message, slot.pod->name) || (warning.seen.last && slot.pod->created && *slot.pod->created > *warning.seen.last);
+    for (MemberIndex i = 0; i < m_slots.size(); ++i) {
+      const auto* pod = pods.pod(i);
+      if (warning.stale || pod == nullptr) continue;
+      const auto& last = warning.seen.last;
+      warning.stale = all || names(warning.seen.message, pod->name) || (last && pod->created && *pod->created > *last);
     }
 }
 
-void JobRunState::tell_pending(const PendingClock::Present& present) {
+void JobPending::tell(const PendingClock::Present& present) {
   const auto gravest = std::ranges::find_if(present, [](const Pending* pending) { return pending != nullptr; });
-  if (gravest == present.end()) return m_pending.reset();
+  if (gravest == present.end()) return m_told.reset();
   const auto& now = **gravest;
   // The message of a pull alternates between pulling and waiting; what the scheduler reports is news, but not again for the next pod.
-  const bool news = !m_pending || m_pending->kind != now.kind || (!now.limit && m_pending->cause != now.cause);
-  m_pending = now;
+  const bool news = !m_told || m_told->kind != now.kind || (!now.limit && m_told->cause != now.cause);
+  m_told = now;
   if (!news) return;
-  const auto limit = m_job_rules.looks_on ? std::nullopt : follow::limit_of(now, m_rules.limits);
-  warn(limit ? fmt::format("{}; waiting up to {} for it to change", now.what(), describe(*limit)) : now.what());
+  const auto limit = m_looks_on ? std::nullopt : pending_limit(now, m_rules.limits);
+  m_actions.warn(limit ? fmt::format("{}; waiting up to {} for it to change", now.what(), describe(*limit)) : now.what());
+}
+
+void JobPending::restart(Time at) {
+  m_clock.restart(at);
+  m_check.reset();
 }
 
 // Most pods start in less time, and need no further request.
-void JobRunState::await_explanation(const Slot& slot) {
+void JobPending::await_explanation(const Slot& slot, const job_types::PodView& pod) {
   constexpr Duration usual_start{20'000}, usual_scheduling{120'000}, usual_end{60'000};
-  if (begins_unexplained(*slot.pod) && !std::exchange(m_events_awaited, true)) start_timer(unexplained, usual_start);
-  if (awaits_scheduler(*slot.pod) && !slot.trouble.any() && !std::exchange(m_schedulers_awaited, true))
-    start_timer(scheduler_silent, usual_scheduling);
-  if (slot.pod->deleting && !slot.pod->over() && !slot.going_told && !std::exchange(m_going_awaited, true)) start_timer(pods_go, usual_end);
+  if (begins_unexplained(pod) && !std::exchange(m_events_awaited, true)) m_actions.start_timer(JobTimer::unexplained, usual_start);
+  if (awaits_scheduler(pod) && !slot.events.any() && !std::exchange(m_schedulers_awaited, true))
+    m_actions.start_timer(JobTimer::scheduler_silent, usual_scheduling);
+  if (pod.deleting && !pod.over() && !slot.going_told && !std::exchange(m_going_awaited, true)) m_actions.start_timer(JobTimer::pods_go, usual_end);
 }
 
-void JobRunState::ask_for_events() {
-  m_events_awaited = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod && begins_unexplained(*slot.pod); });
-  if (m_events_awaited) m_actions.emplace_back(WatchPodEvents{});
+void JobPending::ask_for_events(const JobPods& pods) {
+  m_events_awaited = false;
+  for (MemberIndex i = 0; i < pods.size(); ++i) m_events_awaited = m_events_awaited || (pods.pod(i) != nullptr && begins_unexplained(*pods.pod(i)));
+  if (m_events_awaited) m_actions.add(WatchPodEvents{});
 }
 
 // For a lost node nobody confirms that its pods have ended: they stay, and their operator creates no others, until the node is removed.
-void JobRunState::tell_of_pods_that_go() {
+void JobPending::tell_of_pods_that_go(const JobPods& pods, bool expected) {
   m_going_awaited = false;
-  if (m_over || m_deleting || m_judgement.state == job_types::Judgement::State::suspended) return;
+  if (expected) return;
   for (MemberIndex i = 0; i < m_slots.size(); ++i) {
-    auto& slot = m_slots[i];
-    if (!slot.pod || !slot.pod->deleting || slot.pod->over() || std::exchange(slot.going_told, true)) continue;
-    const auto why = slot.pod->disrupted() ? fmt::format(" ({})", termination_of(*slot.pod, nullptr).reason) : std::string();
-    warn(fmt::format("{} is being deleted{} but has not ended, and is not replaced before it does; is its node {} up?", m_rules.members[i].name, why,
-                     slot.pod->node));
+    const auto* pod = pods.pod(i);
+    if (pod == nullptr || !pod->deleting || pod->over() || std::exchange(m_slots[i].going_told, true)) continue;
+    const auto why = pod->disrupted() ? fmt::format(" ({})", termination_of(*pod, nullptr).reason) : std::string();
+    m_actions.warn(fmt::format("{} is being deleted{} but has not ended, and is not replaced before it does; is its node {} up?",
+                               m_rules.members[i].name, why, pod->node));
   }
 }
 
-void JobRunState::tell_of_schedulers(Time at) {
+void JobPending::tell_of_schedulers(const JobPods& pods) {
   m_schedulers_awaited = false;
-  for (auto& slot : m_slots)
-    if (slot.pod && awaits_scheduler(*slot.pod)) slot.trouble.ignored();
-  evaluate(at);
+  for (MemberIndex i = 0; i < m_slots.size(); ++i)
+    if (const auto* pod = pods.pod(i); pod != nullptr && awaits_scheduler(*pod)) m_slots[i].events.ignored();
+}
+
+bool JobPending::by_quota() const {
+  return std::ranges::any_of(
+      m_warnings, [](const Warning& warning) { return !warning.stale && warning.pending && warning.pending->kind == Pending::Kind::quota; });
 }
 
 }  // namespace trainstep::follow

@@ -5,45 +5,64 @@
 
 #include <algorithm>
 #include <csignal>
+#include <utility>
 
+#include "follow/given_up.h"
+#include "follow/job_phase.h"
+#include "follow/job_timers.h"
+#include "follow/job_verdict.h"
 #include "follow/reasons.h"
+#include "follow/termination.h"
 #include "job_types/conditions.h"
 
 namespace trainstep::follow {
 
-using Life = MemberState::Life;
 using State = job_types::Judgement::State;
+using result::VerdictClass;
+
+namespace {
+
+// Whose logs are read from the first attempt on.
+JobPods::Followed followed(const RunState& run) {
+  JobPods::Followed members;
+  for (MemberIndex i = 0; i < run.members().size(); ++i) members.push_back(run.shown(i) || run.rules().members[i].primary);
+  return members;
+}
+
+}  // namespace
 
 JobRunState::JobRunState(Rules rules, JobRules job_rules)
-    : RunState(std::move(rules)), m_job_rules(std::move(job_rules)), m_slots(m_rules.members.size()) {
+    : RunState(std::move(rules)),
+      m_job_rules(std::move(job_rules)),
+      m_logs(m_actions),
+      m_pods(m_rules, followed(*this), m_members, m_logs, m_metrics, m_actions),
+      m_pending(m_rules, m_job_rules.looks_on, m_actions),
+      m_clock(m_rules, m_timeline, m_actions),
+      m_operator(m_job_rules, m_actions),
+      m_wait(m_rules, m_job_rules, m_logs, m_actions),
+      m_removal(m_job_rules, m_rules.policy, m_actions) {
   if (m_job_rules.looks_on) m_rules.limits = {};
 }
 
 std::vector<Action> JobRunState::begin(Time at) {
   m_began = m_last_sign_of_life = at;
-  m_timeline.enter(result::Phase::queued, at);
-  start_timer(limit_total, m_rules.limits.total);
-  start_timer(heartbeat, m_rules.heartbeat);
-  return take_actions();
+  m_clock.begin(at);
+  start_timer(JobTimer::heartbeat, m_rules.heartbeat);
+  return m_actions.take();
 }
 
 std::vector<Action> JobRunState::handle(const Event& event) {
   if (!m_finished) std::visit([&](const auto& what) { on(what, event.at); }, event.what);
-  return take_actions();
+  return m_actions.take();
 }
 
 void JobRunState::on(const Told& told, Time) { told.warning ? warn(told.text) : say(told.text); }
 
 void JobRunState::on(const JobFound& found, Time at) {
-  m_found = at;
+  m_clock.see(found, at);
   m_restarts_are_ours = m_job_rules.restarts_are_ours && !m_job_rules.looks_on && !found.backoff_is_kept;
-  if (found.adopted && found.created) {
-    m_created = found.created;
-    m_adopted = std::max(at + found.clock.value_or(Duration{}), *found.created);
-    if (const auto& total = m_rules.limits.total) start_timer(limit_total, std::max(*total - whole(at), Duration{}));
-  }
-  start_operator_timer();
-  start_phase_timer(result::Phase::queued, at);
+  m_operator.start();
+  m_clock.start_timer(result::Phase::queued, m_pods, at);
 }
 
 // Only the status of the job itself can be seen.
@@ -65,7 +84,10 @@ void JobRunState::on(const JobSeen& seen, Time at) {
   if (seen.judgement.reason == being_deleted && !m_verdict) going(seen.judgement.message);
   const bool was_suspended = m_judgement.state == State::suspended;
   m_judgement = seen.judgement;
-  if (m_judgement.state == State::suspended && !was_suspended) suspended();
+  if (m_judgement.state == State::suspended && !was_suspended) {
+    say("suspended: waiting in its queue, or to be resumed");
+    m_pods.suspended();
+  }
   if (was_suspended && m_judgement.state != State::suspended) say("resumed");
   evaluate(at);
 }
@@ -77,15 +99,7 @@ void JobRunState::going(const std::string& finalizers) {
   if (!first && before == finalizers) return;
   warn(fmt::format("{} is being deleted by another client; waiting for {}", m_job_rules.job,
                    finalizers.empty() ? "its end" : fmt::format("its finalizers ({})", finalizers)));
-  if (first) start_timer(deletion_over, m_job_rules.deletion);
-}
-
-void JobRunState::deleted(Time at, const std::string& more, bool remove) {
-  decide({result::VerdictClass::system,
-          fmt::format("{} was deleted by another client before its outcome was seen; whether the training succeeded is unknown{}", m_job_rules.job,
-                      more),
-          std::nullopt, true, 0},
-         at, remove);
+  if (first) start_timer(JobTimer::deletion_over, m_job_rules.deletion);
 }
 
 // After a background deletion by somebody else its pods run until its finalizers are gone; our own DELETE removes them first.
@@ -93,57 +107,54 @@ void JobRunState::check_deletion(Time at) {
   if (m_verdict || m_over) return;
   m_deletion_is_due = !m_fresh;
   if (!m_fresh) return look_again();
-  const bool runs_on = std::ranges::any_of(m_slots, [](const Slot& slot) { return slot.pod && !slot.pod->over(); });
-  deleted(at,
-          fmt::format("; after {} it still exists{}", describe(m_job_rules.deletion),
-                      m_finalizers.empty() ? "" : fmt::format(", held by its finalizers ({})", m_finalizers)),
-          runs_on);
-}
-
-// All pods are deleted and will be recreated: neither their ends nor what happened to them before count.
-void JobRunState::suspended() {
-  say("suspended: waiting in its queue, or to be resumed");
-  for (MemberIndex i = 0; i < m_slots.size(); ++i) {
-    auto& state = m_members[i];
-    if (state.life != Life::succeeded) state.life = m_slots[i].began && !m_slots[i].ended ? Life::running : Life::waiting;
-    if (state.life != Life::succeeded) state.ending.reset();
-    m_slots[i].earlier.reset();
-  }
+  bool runs_on = false;
+  for (MemberIndex i = 0; i < m_pods.size(); ++i) runs_on = runs_on || (m_pods.pod(i) != nullptr && !m_pods.pod(i)->over());
+  decide(held_by_finalizers(m_job_rules, m_finalizers), at, runs_on);
 }
 
 void JobRunState::on(const JobGone&, Time at) {
-  if (m_verdict) return finish_after_grace();
-  if (m_over || !m_found) return;
-  deleted(at, "");
+  if (m_verdict && m_removal.await_last_lines(*m_verdict, m_logs)) return;
+  if (m_verdict) return finish();
+  if (m_over || !m_clock.found()) return;
+  decide(deleted_by_others(m_job_rules, ""), at, false);
 }
 
-void JobRunState::on(const WarningSeen& seen, Time at) {
-  constexpr std::size_t kept = 50;
-  const auto same =
-      std::ranges::find_if(m_warnings, [&](const Warning& old) { return old.seen.object == seen.object && old.seen.reason == seen.reason; });
-  if (same != m_warnings.end()) {
-    if (!seen.version.empty() && same->seen.version == seen.version) return;
-    *same = {seen, pending_of(seen)};
-  } else if (m_warnings.size() < kept) {
-    m_warnings.push_back({seen, pending_of(seen)});
-  }
+void JobRunState::on(const PodSeen& seen, Time at) {
+  const auto& member = m_rules.members[seen.member];
+  if (member.primary && m_clock.remember_runs(seen.pod, member.container) && m_timeline.current() == result::Phase::running)
+    m_clock.start_timer(result::Phase::running, m_pods, at);
+  const auto change = m_pods.see(seen, stage(), at);
+  m_last_sign_of_life = change.sign_of_life.value_or(m_last_sign_of_life);
+  if (!change.newest) return;
+  m_pending.look_at(seen.member, seen.pod, at);
   evaluate(at);
 }
 
+void JobRunState::on(const PodGone& gone, Time at) {
+  const auto change = m_pods.gone(gone, stage(), at);
+  m_last_sign_of_life = change.sign_of_life.value_or(m_last_sign_of_life);
+  if (!change.newest) return;
+  m_pending.forget(gone.member);
+  evaluate(at);
+}
+
+void JobRunState::on(const WarningSeen& seen, Time at) {
+  if (m_pending.hear(seen)) evaluate(at);
+}
+
+void JobRunState::on(const PodWarningSeen& seen, Time at) {
+  if (m_pending.hear(seen, m_pods, at)) evaluate(at);
+}
+
 void JobRunState::on(const MemberOutput& output, Time at) {
-  auto& slot = m_slots.at(output.member);
-  const bool of_earlier = slot.earlier && !output.attempt.empty() && output.attempt == slot.earlier_attempt && output.attempt != slot.attempt;
   result::Tail nobodys;
-  const bool of_left = std::ranges::any_of(slot.left, [&](const auto& left) { return left.second == output.attempt; });
-  take_output(output, at, of_earlier ? slot.earlier->tail : of_left ? nobodys : m_members[output.member].tail);
+  auto* tail = m_pods.tail_for(output);
+  take_output(output, at, tail != nullptr ? *tail : nobodys);
 }
 
 void JobRunState::on(const LogComplete& complete, Time at) {
-  if (const auto log = m_logs.find({complete.member, complete.attempt}); log != m_logs.end()) {
-    log->second.complete = true;
-    log->second.whole = complete.whole;
-  }
-  if (m_last_lines && !logs_go_on()) return finish();
+  m_logs.complete(complete);
+  if (m_removal.awaits_last_lines() && !m_logs.go_on()) return finish();
   conclude_when_settled(at);
 }
 
@@ -151,137 +162,125 @@ void JobRunState::on(const CancelSeen& seen, Time at) {
   m_hurried = true;
   if (m_verdict) return;
   if (m_over) return conclude_now(at);
-  decide({result::VerdictClass::cancelled, seen.what, std::nullopt, false, 0}, at, true);
+  decide(cancelled(seen.what, 0), at, true);
 }
 
 void JobRunState::on(const EvictionSeen& seen, Time) { m_eviction = seen; }
 
 void JobRunState::on(const StopRequested& request, Time at) {
   m_hurried = true;
-  if (m_last_lines) return finish();
+  if (m_removal.awaits_last_lines()) return finish();
   if (m_verdict) {
-    if (m_keeping) return;  // its deadline is being written, which takes some seconds of the grace; without it the job would have no end
+    if (m_removal.keeping()) return;  // its deadline is being written, which takes some seconds of the grace; without it the job would have no end
     // Argo sends SIGTERM repeatedly, which is not a sign of impatience.
-    if (request.signal == SIGINT || m_job_rules.at_shell) end_now();
-    return;
+    if (request.signal != SIGINT && !m_job_rules.at_shell) return;
+    m_removal.warn_unfinished();
+    return finish();
   }
   if (m_over) return conclude_now(at);
+  if (!m_eviction) return decide(cancelled("", request.signal), at, true);
   // An eviction was read from the API server after the signal, whatever happened to other requests; in doubt it is a cancel.
-  const bool keep = m_eviction && request.signal == SIGTERM && m_job_rules.on_eviction != "delete" &&
-                    (m_eviction->retry_follows || m_job_rules.on_eviction == "keep");
-  if (keep && m_deleting)  // a deadline has no effect on a job that is being deleted, and its finalizers may hold it for ever
-    return decide({result::VerdictClass::interrupted,
-                   m_eviction->what + "; the job is being deleted by another client, so it cannot be left to the next attempt", std::nullopt, true,
-                   request.signal},
-                  at, true);
-  if (keep)
-    return keep_for_next({result::VerdictClass::interrupted,
-                          m_eviction->what + (m_found ? "; the job keeps running for the next attempt" : "; another attempt may follow"),
-                          std::nullopt, true, request.signal},
-                         at);
-  decide({result::VerdictClass::cancelled, m_eviction ? m_eviction->what : "", std::nullopt, false, request.signal}, at, true);
+  const bool keep =
+      request.signal == SIGTERM && m_job_rules.on_eviction != "delete" && (m_eviction->retry_follows || m_job_rules.on_eviction == "keep");
+  if (!keep) return decide(cancelled(m_eviction->what, request.signal), at, true);
+  if (m_deleting) return decide(not_left_deleting(*m_eviction, request.signal), at, true);
+  keep_for_next(left_to_next(*m_eviction, m_clock.found(), request.signal), at);
 }
 
 void JobRunState::on(const JobKept&, Time /*at*/) {
-  if (m_keeping) finish();
+  if (m_removal.keeping()) finish();
 }
 
 // If another attempt follows the job, this one – starting, told to stop, or about to judge – was lost, and its process survived.
 void JobRunState::on(const JobFollowed&, Time /*at*/) {
-  if (m_finished || (m_verdict && !m_removing) || m_last_lines) return;
-  const auto signal = m_verdict ? m_verdict->signal : 0;
-  auto why = m_verdict ? m_verdict->message : "";
-  if (why.empty() && signal != 0) why = result::signal_name(signal) + " received";
-  const auto* between = why.empty() ? "" : "; ";
-  m_verdict = {result::VerdictClass::interrupted, fmt::format("{}{}another attempt of this step follows the job", why, between), std::nullopt, false,
-               signal};
+  if (m_finished || (m_verdict && !m_removal.removing()) || m_removal.awaits_last_lines()) return;
+  m_verdict = followed_by_another(m_verdict ? &*m_verdict : nullptr);
   finish();
 }
 
 // It finished between the decision and the DELETE: that counts, and it is handled like any job that has ended.
 void JobRunState::on(const JobSpared& spared, Time at) {
-  if (!m_verdict || m_last_lines) return;
+  if (!m_verdict || m_removal.awaits_last_lines()) return;
   warn(fmt::format("the job succeeded anyway, ignoring this: {}", m_verdict->message));
   m_verdict.reset();
-  m_removing = m_deleting = m_gave_up = m_listed = m_listed_twice = false;
-  m_ends_awaited = m_logs_awaited = true;
+  m_removal.spared();
+  m_deleting = m_gave_up = false;
+  m_wait.restart();
   m_judgement = spared.judgement;
   job_ended(at);
   if (m_hurried) conclude_now(at);
 }
 
 void JobRunState::on(const BackendFailed& failed, Time at) {
-  if (m_keeping && !m_removing) return remove_instead(failed.error, at);
+  if (m_removal.keeping() && m_verdict && m_eviction) {
+    auto instead = not_left(*m_eviction, failed.error, m_verdict->signal);
+    m_removal.not_kept();
+    m_verdict.reset();
+    return decide(std::move(instead), at, true);
+  }
   if (m_verdict) {
-    if (m_removing && !m_last_lines) warn("the job may still exist: " + failed.error.message);
+    if (m_removal.removing() && !m_removal.awaits_last_lines()) warn("the job may still exist: " + failed.error.message);
     return finish();
   }
   if (m_over) return conclude_now(at);  // nothing more can be seen of it, but its end is known
-  if (m_job_rules.looks_on)
-    return decide({result::VerdictClass::system,
-                   fmt::format("cannot follow {} any more, leaving it unchanged: {}", m_job_rules.job, failed.error.message), std::nullopt, true, 0},
-                  at, false);
-  decide(result::from_error(failed.error), at, m_found.has_value());
+  if (m_job_rules.looks_on) return decide(lost_sight(m_job_rules, failed.error), at, false);
+  decide(result::from_error(failed.error), at, m_clock.found());
 }
 
 void JobRunState::on(const ServerTrouble& trouble, Time at) {
   const bool was_unreachable = std::exchange(m_unreachable, !trouble.reason.empty());
   if (m_unreachable) {
-    warn(fmt::format("{}; {}trying again", trouble.reason, m_found && !m_verdict ? "the job keeps running, " : ""));
+    warn(fmt::format("{}; {}trying again", trouble.reason, m_clock.found() && !m_verdict ? "the job keeps running, " : ""));
     if (std::exchange(m_limit_is_due, false)) check_limits(at);  // the user's limits count anyway
     return;
   }
   say("the API server answers again");
-  if (!was_unreachable || m_verdict || m_over || !m_found) return;
+  if (!was_unreachable || m_verdict || m_over || !m_clock.found()) return;
   // Nothing that could not be seen in the meantime counts.
-  m_pending_clock.restart(at);
-  m_pending_check.reset();
-  start_operator_timer();
+  m_pending.restart(at);
+  m_operator.start();
   evaluate(at);
 }
 
+// The job and the pods are watched separately: only pods that were listed after the job's final status show everything about its end.
+void JobRunState::on(const PodsListed&, Time at) {
+  if (m_verdict) return;
+  if (!m_over) return looked(at);
+  m_looking = false;
+  m_wait.listed();
+  conclude_when_settled(at);
+}
+
 void JobRunState::on(const TimerFired& fired, Time at) {
-  if (m_last_lines && fired.timer == logs_over) {
-    warn_of_logs_without_end();
+  if (m_removal.awaits_last_lines() && fired.timer == JobTimer::logs_over) {
+    m_wait.warn_of_logs_without_end();
     return finish();
   }
   if (m_verdict) return;
   switch (fired.timer) {
-    case heartbeat:
+    case JobTimer::heartbeat:
       return beat(at);
-    case operator_absent:
+    case JobTimer::operator_absent:
       return check_operator(at);
-    case pending_over:
-      m_pending_check.reset();
+    case JobTimer::pending_over:
+      m_pending.timer_fired();
       return evaluate(at);
-    case deletion_over:
+    case JobTimer::deletion_over:
       return check_deletion(at);
-    case unexplained:
-      return ask_for_events();
-    case scheduler_silent:
-      return tell_of_schedulers(at);
-    case pods_go:
-      return tell_of_pods_that_go();
-    case waits_beside:
-      if (const auto what = goes_on_beside(); !what.empty()) warn(what);
+    case JobTimer::unexplained:
+      return m_pending.ask_for_events(m_pods);
+    case JobTimer::scheduler_silent:
+      m_pending.tell_of_schedulers(m_pods);
+      return evaluate(at);
+    case JobTimer::pods_go:
+      return m_pending.tell_of_pods_that_go(m_pods, m_over || m_deleting || m_judgement.state == State::suspended);
+    case JobTimer::waits_beside:
+      if (const auto what = m_pods.goes_on_beside(); !what.empty()) warn(what);
       return;
-    case settle_over:
-      if (m_judgement.state == State::failed && !first_to_fail() && await_taken()) return;
-      m_ends_awaited = false;
-      if ((m_judgement.state == State::failed ? !first_to_fail() : primary_is_unseen() || success_is_unproved()) &&
-          !std::exchange(m_listed_twice, true)) {
-        m_listed = false;  // its former state, perhaps from a server that is behind, and the watch is silent
-        return look_again();
-      }
-      conclude_when_settled(at);
-      if (m_verdict || !m_listed) return;
-      for (const auto member : logs_without_end())
-        say(fmt::format("waiting up to {} for the end of the log of {}", describe(m_job_rules.log_end - m_job_rules.settle),
-                        m_rules.members[member].name));
-      return;
-    case logs_over:
-      warn_of_logs_without_end();
-      m_ends_awaited = m_logs_awaited = false;
+    case JobTimer::settle_over:
+      return settle_is_over(at);
+    case JobTimer::logs_over:
+      m_wait.stop();
       return conclude_when_settled(at);
     default:
       return check_limits(at);
@@ -289,11 +288,150 @@ void JobRunState::on(const TimerFired& fired, Time at) {
 }
 
 void JobRunState::beat(Time at) {
-  const auto beside = goes_on_beside();
+  const auto beside = m_pods.goes_on_beside();
   if (at - m_last_sign_of_life >= m_rules.heartbeat)
     say(fmt::format("still {} after {}; no output for {}{}{}", name(m_timeline.current().value_or(result::Phase::queued)), describe(at - m_began),
                     describe(at - m_last_sign_of_life), beside.empty() ? "" : "; ", beside));
-  start_timer(heartbeat, m_rules.heartbeat);
+  start_timer(JobTimer::heartbeat, m_rules.heartbeat);
+}
+
+JobFacts JobRunState::facts() const {
+  return {.rules = &m_rules,
+          .job_rules = &m_job_rules,
+          .judgement = &m_judgement,
+          .members = &m_members,
+          .pods = &m_pods,
+          .pending = m_pending.told(),
+          .hidden = m_hidden,
+          .gave_up = m_gave_up};
+}
+
+JobPods::Stage JobRunState::stage() const {
+  return {.suspended = m_judgement.state == State::suspended, .over = m_over, .decided = m_verdict.has_value()};
+}
+
+void JobRunState::evaluate(Time at) {
+  if (m_verdict || !m_clock.found()) return;
+  if (m_over) return conclude_when_settled(at);
+  if (m_judgement.state == State::succeeded || m_judgement.state == State::failed) return job_ended(at);
+  if (m_deleting) return;  // its pods are being deleted: that they are missing is neither a new phase nor a fault of the operator
+  m_clock.enter(phase_of(facts(), m_pending.by_quota()), m_pods, at);
+  check_pending(at);
+  if (!m_verdict) check_restarts(at);
+}
+
+void JobRunState::check_pending(Time at) {
+  const JobPending::Now now{.suspended = m_judgement.state == State::suspended, .unreachable = m_unreachable, .fresh = m_fresh};
+  auto outcome = m_pending.check(m_pods, now, at);
+  if (outcome.look_again) look_again();
+  if (outcome.verdict) decide(*std::move(outcome.verdict), at, true);
+}
+
+void JobRunState::look_again() {
+  if (!std::exchange(m_looking, true)) m_actions.add(LookAgain{});
+}
+
+void JobRunState::looked(Time at) {
+  m_looking = false;
+  m_fresh = true;
+  if (std::exchange(m_operator_is_due, false)) check_operator(at);
+  if (std::exchange(m_limit_is_due, false)) check_limits(at);
+  if (std::exchange(m_deletion_is_due, false)) check_deletion(at);
+  evaluate(at);
+  m_fresh = false;
+}
+
+void JobRunState::check_operator(Time at) {
+  if (m_verdict || m_over || m_deleting || m_unreachable || m_judgement.state != State::unknown || m_pods.any() || !m_hidden.empty() ||
+      m_pending.any_warning())
+    return;
+  if (!m_operator.is_absent()) return;
+  m_operator_is_due = !m_fresh;
+  if (!m_fresh) return look_again();
+  decide(no_operator(m_job_rules), at, true);
+}
+
+void JobRunState::check_restarts(Time at) {
+  if (!m_restarts_are_ours || m_pods.failures() <= m_rules.policy.backoff_limit) return;
+  // Its operator treats these exit codes as permanent, and ends the job itself.
+  if (const auto first = facts().first_to_fail(); m_rules.policy.restart_policy == "ExitCode" && first) {
+    const auto code = first->state->end().exit_code;
+    if (code > 0 && code < 128) return;
+  }
+  m_gave_up = true;
+  m_judgement = {State::failed, "BackoffLimitExceeded", fmt::format("job_options.run_policy.backoff_limit is {}", m_rules.policy.backoff_limit)};
+  job_ended(at);
+}
+
+void JobRunState::check_limits(Time at) {
+  if (m_verdict || m_over) return;  // the rest is short and has its own limit
+  const auto passed = [&](const result::Verdict& verdict) {
+    m_limit_is_due = m_clock.found() && !m_fresh && !m_unreachable;
+    if (m_limit_is_due) return look_again();
+    decide(verdict, at, true);
+  };
+  if (const auto limit = m_clock.total_exceeded(at)) return passed(total_exceeded(m_rules, *limit, m_pending.told()));
+  const auto phase = m_timeline.current();
+  if (!phase) return;
+  evaluate(at);  // if it has a cause, the job ends because of that, and the cause is reported instead of the limit
+  if (m_verdict || m_over || m_timeline.current() != phase) return;
+  if (const auto limit = m_clock.exceeded(*phase, m_pods, at)) passed(limit_exceeded(m_rules, *phase, *limit, m_pending.told()));
+}
+
+void JobRunState::job_ended(Time at) {
+  m_over = true;
+  m_clock.enter(result::Phase::finishing, m_pods, at);
+  m_looking = false;  // what was asked before the end does not count
+  look_again();
+}
+
+// There is no time for the rest of the logs.
+void JobRunState::conclude_now(Time at) {
+  m_wait.stop_now();
+  conclude_when_settled(at);
+}
+
+void JobRunState::settle_is_over(Time at) {
+  if (m_wait.await_taken(facts())) return;
+  if (m_wait.list_again(facts())) return look_again();
+  conclude_when_settled(at);
+  if (!m_verdict && m_wait.was_listed()) m_wait.tell_of_awaited_logs();
+}
+
+void JobRunState::conclude_when_settled(Time at) {
+  const auto known = facts();
+  if (!m_over || m_verdict || !m_wait.settled(known)) return;
+  if (const auto first = known.first_to_fail(); first && first->state != &m_members[first->member])
+    m_pods.open_previous_log(first->member);
+  else if (first && known.failed() && m_pods.pod(first->member) != nullptr && m_pods.began(first->member))
+    m_pods.open_log(first->member);
+  m_pods.end_all_logs();
+  if (m_wait.logs_may_come()) return;
+  if (known.succeeded() && !known.success_is_unproved()) m_wait.warn_of_missing_log(known);
+  auto verdict = end_verdict(known);
+  if (verdict.verdict_class == VerdictClass::succeeded && m_wait.primary_was_read(known)) warn_of_unmatched();
+  decide(std::move(verdict), at, m_gave_up);
+}
+
+void JobRunState::decide(result::Verdict verdict, Time at, bool remove) {
+  if (m_verdict) return;
+  const bool awaited = m_removal.begin(verdict, remove, m_clock.found());
+  m_verdict = std::move(verdict);
+  m_timeline.enter(result::Phase::finishing, at);
+  if (!awaited) finish();
+}
+
+void JobRunState::keep_for_next(result::Verdict verdict, Time at) {
+  const bool awaited = m_removal.keep();
+  m_verdict = std::move(verdict);
+  m_timeline.enter(result::Phase::finishing, at);
+  if (!awaited) finish();
+}
+
+void JobRunState::finish() {
+  if (m_finished || !m_verdict) return;
+  m_finished = true;
+  m_actions.add(Finish{*m_verdict});
 }
 
 }  // namespace trainstep::follow

@@ -1,20 +1,22 @@
-// Why a job does not run yet, and how long that may last: the table in docs/cluster.md, What pending and failing mean. Pure.
+// Why a job does not run yet: the value that is read from the status (pending_status.h) and from events (pending_events.h), and timed by
+// pending_clock.h. The table in docs/cluster.md, What pending and failing mean.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "follow/event.h"
-#include "follow/rules.h"
+#include "base/time.h"
 #include "result/verdict.h"
 
 namespace trainstep::follow {
 
 // How long what may pass is awaited.
+inline constexpr Duration at_once{0};
+inline constexpr Duration minutes_2{120'000};
 inline constexpr Duration minutes_5{300'000};
+inline constexpr Duration minutes_15{900'000};
 inline constexpr Duration minutes_30{1'800'000};
 
 struct Pending {
@@ -41,34 +43,6 @@ struct Pending {
   std::optional<Duration> limit;  // after which it is final; unset: waits as long as the user's limits allow
   result::VerdictClass verdict_class = result::VerdictClass::input;  // when it is final
   [[nodiscard]] std::string what() const { return who + cause; }
-};
-
-// What keeps this pod from running; nullopt: nothing is known.
-std::optional<Pending> pending_of(const Member& member, const job_types::PodView& pod);
-// What a Warning event of a job says about pods that do not exist; nullopt: it is about something else.
-std::optional<Pending> pending_of(const WarningSeen& warning);
-
-// A user's limit for the phase in which it occurs replaces that of the table; what is final at once stays so.
-std::optional<Duration> limit_of(const Pending& pending, const plan::Limits& limits);
-
-// Since when each kind of obstacle has lasted without interruption; the first that exceeds its limit ends the job.
-class PendingClock {
- public:
-  // `present`: by kind; null: there is none of that kind.
-  using Present = std::array<const Pending*, Pending::kinds>;
-  void see(const Present& present, Time at);
-  // Starts all clocks again: what was seen before may not have lasted.
-  void restart(Time at);
-  struct Due {
-    const Pending* pending = nullptr;  // one of `present`
-    Duration lasted{};
-    Duration left{};  // not positive: its limit has passed
-  };
-  // The one with the least time left; null: none has a limit.
-  [[nodiscard]] Due next(const Present& present, const plan::Limits& limits, Time at) const;
-
- private:
-  std::array<std::optional<Time>, Pending::kinds> m_since;
 };
 
 }  // namespace trainstep::follow

@@ -19,165 +19,165 @@ using job_types::ContainerView;
 using job_types::Judgement;
 using job_types::PodView;
 
-// Describes each value. Not in the unnamed namespace: record_io.h finds these by their first argument.
+// The members of each value (record_io.h). Not in the unnamed namespace: Out and In find these by their first argument.
 template <typename Io>
-void describe(Io& io, ContainerStateTerminated& v) {
+void members(Io& io, ContainerStateTerminated& v) {
   io("exit_code", v.exit_code), io("signal", v.signal), io("reason", v.reason), io("message", v.message);
   io("started", v.started), io("finished", v.finished);
 }
 template <typename Io>
-void describe(Io& io, ContainerView& v) {
+void members(Io& io, ContainerView& v) {
   io("name", v.name), number(io, "state", v.state, ContainerView::State::terminated), io("reason", v.reason), io("message", v.message);
   io("termination", v.termination), io("last", v.last), io("started", v.started), io("restarts", v.restarts), io("sidecar", v.sidecar);
 }
 template <typename Io>
-void describe(Io& io, PodView& v) {
+void members(Io& io, PodView& v) {
   io("name", v.name), io("uid", v.uid), io("created", v.created), io("node", v.node), io("phase", v.phase), io("reason", v.reason);
   io("message", v.message), io("deleting", v.deleting), io("unschedulable", v.unschedulable), io("disruption", v.disruption),
       io("scheduled", v.scheduled), io("considered", v.considered), io("scheduler", v.scheduler), io("sandboxed", v.sandboxed);
   io("init_containers", v.init_containers), io("containers", v.containers);
 }
 template <typename Io>
-void describe(Io& io, Judgement& v) {
+void members(Io& io, Judgement& v) {
   number(io, "state", v.state, Judgement::State::failed), io("reason", v.reason), io("message", v.message);
 }
 template <typename Io>
-void describe(Io& io, Termination& v) {
+void members(Io& io, Termination& v) {
   io("exit_code", v.exit_code), io("signal", v.signal), io("reason", v.reason), io("vanished", v.vanished), io("disrupted", v.disrupted);
 }
 template <typename Io>
-void describe(Io& io, Member& v) {
+void members(Io& io, Member& v) {
   io("name", v.name), io("primary", v.primary), io("awaited", v.awaited), io("serves", v.serves), io("started", v.started),
       io("container", v.container);
 }
 template <typename Io>
-void describe(Io& io, plan::RunPolicy& v) {
+void members(Io& io, plan::RunPolicy& v) {
   io("restart_policy", v.restart_policy), io("backoff_limit", v.backoff_limit), io("active_deadline", v.active_deadline),
       io("stop_grace", v.stop_grace);
 }
 template <typename Io>
-void describe(Io& io, plan::Limits& v) {
+void members(Io& io, plan::Limits& v) {
   io("queued", v.queued), io("scheduling", v.scheduling), io("starting", v.starting), io("running", v.running), io("finishing", v.finishing);
   io("total", v.total);
 }
 template <typename Io>
-void describe(Io& io, result::MetricDefinition& v) {
+void members(Io& io, result::MetricDefinition& v) {
   io("name", v.name), io("regex", v.regex);
 }
 template <typename Io>
-void describe(Io& io, Rules& v) {
+void members(Io& io, Rules& v) {
   io("members", v.members), io("policy", v.policy), io("limits", v.limits), io("logs", v.logs), io("failure_grace", v.failure_grace);
   if (!v.metrics.empty() || std::is_same_v<Io, In>) io("metrics", v.metrics);
   io("linger", v.linger), io("heartbeat", v.heartbeat);
 }
 template <typename Io>
-void describe(Io& io, JobRules& v) {
+void members(Io& io, JobRules& v) {
   io("job", v.job), io("restarts_are_ours", v.restarts_are_ours), io("needed", v.needed), io("on_eviction", v.on_eviction),
       io("operator_absent", v.operator_absent);
   io("settle", v.settle), io("log_end", v.log_end), io("looks_on", v.looks_on);
   io("run", v.run), io("never_removed", v.never_removed), io("at_shell", v.at_shell);
 }
 template <typename Io>
-void describe(Io& io, Error& v) {
+void members(Io& io, Error& v) {
   number(io, "kind", v.kind, ErrorKind::internal), io("message", v.message);
 }
 
 template <typename Io>
-void describe(Io& io, result::FirstFailure& v) {
+void members(Io& io, result::FirstFailure& v) {
   io("replica", v.replica), io("exit_code", v.exit_code), io("signal", v.signal), io("reason", v.reason), io("last_lines", v.last_lines);
 }
 template <typename Io>
-void describe(Io& io, result::Verdict& v) {
+void members(Io& io, result::Verdict& v) {
   number(io, "class", v.verdict_class, result::VerdictClass::cancelled), io("message", v.message), io("first_failure", v.first_failure);
   io("retry_can_help", v.retry_can_help), io("signal", v.signal);
 }
 
 // --- events: a name and its members ---
 template <typename Io>
-void describe(Io&, Prepared&) {}
+void members(Io&, Prepared&) {}
 template <typename Io>
-void describe(Io& io, MemberStarted& v) {
+void members(Io& io, MemberStarted& v) {
   io("member", v.member), io("place", v.place);
 }
 template <typename Io>
-void describe(Io& io, MemberEnded& v) {
+void members(Io& io, MemberEnded& v) {
   io("member", v.member), io("ending", v.ending);
 }
 template <typename Io>
-void describe(Io& io, BackendFailed& v) {
+void members(Io& io, BackendFailed& v) {
   io("error", v.error);
 }
 template <typename Io>
-void describe(Io& io, StopRequested& v) {
+void members(Io& io, StopRequested& v) {
   io("signal", v.signal);
 }
 template <typename Io>
-void describe(Io& io, TimerFired& v) {
+void members(Io& io, TimerFired& v) {
   io("timer", v.timer);
 }
 template <typename Io>
-void describe(Io& io, Told& v) {
+void members(Io& io, Told& v) {
   io("text", v.text), io("warning", v.warning);
 }
 template <typename Io>
-void describe(Io& io, JobFound& v) {
+void members(Io& io, JobFound& v) {
   io("adopted", v.adopted), io("backoff_is_kept", v.backoff_is_kept), io("created", v.created), io("clock", v.clock);
 }
 template <typename Io>
-void describe(Io& io, JobSeen& v) {
+void members(Io& io, JobSeen& v) {
   io("judgement", v.judgement);
 }
 template <typename Io>
-void describe(Io&, JobGone&) {}
+void members(Io&, JobGone&) {}
 template <typename Io>
-void describe(Io& io, PodSeen& v) {
+void members(Io& io, PodSeen& v) {
   io("member", v.member), io("pod", v.pod);
 }
 template <typename Io>
-void describe(Io& io, PodGone& v) {
+void members(Io& io, PodGone& v) {
   io("member", v.member), io("uid", v.uid);
 }
 template <typename Io>
-void describe(Io& io, WarningSeen& v) {
+void members(Io& io, WarningSeen& v) {
   io("object", v.object), io("reason", v.reason), io("message", v.message), io("version", v.version), io("last", v.last);
 }
 template <typename Io>
-void describe(Io& io, PodWarningSeen& v) {
+void members(Io& io, PodWarningSeen& v) {
   io("member", v.member), io("uid", v.uid), io("reason", v.reason), io("message", v.message), io("last", v.last);
 }
 template <typename Io>
-void describe(Io& io, LogComplete& v) {
+void members(Io& io, LogComplete& v) {
   io("member", v.member), io("attempt", v.attempt), io("whole", v.whole);
 }
 template <typename Io>
-void describe(Io& io, CancelSeen& v) {
+void members(Io& io, CancelSeen& v) {
   io("what", v.what);
 }
 template <typename Io>
-void describe(Io& io, EvictionSeen& v) {
+void members(Io& io, EvictionSeen& v) {
   io("what", v.what), io("retry_follows", v.retry_follows);
 }
 template <typename Io>
-void describe(Io& io, ServerTrouble& v) {
+void members(Io& io, ServerTrouble& v) {
   io("reason", v.reason);
 }
 template <typename Io>
-void describe(Io&, PodsListed&) {}
+void members(Io&, PodsListed&) {}
 template <typename Io>
-void describe(Io&, JobKept&) {}
+void members(Io&, JobKept&) {}
 template <typename Io>
-void describe(Io& io, PodsHidden& v) {
+void members(Io& io, PodsHidden& v) {
   io("reason", v.reason);
 }
 template <typename Io>
-void describe(Io&, JobFollowed&) {}
+void members(Io&, JobFollowed&) {}
 template <typename Io>
-void describe(Io& io, JobSpared& v) {
+void members(Io& io, JobSpared& v) {
   io("judgement", v.judgement);
 }
 // Its text is borrowed: read_event() takes it from the line itself.
-void describe(Out& io, MemberOutput& v) { io("member", v.member), io("lines", std::string(v.lines)), io("attempt", std::string(v.attempt)); }
-void describe(In& io, MemberOutput& v) {
+void members(Out& io, MemberOutput& v) { io("member", v.member), io("lines", std::string(v.lines)), io("attempt", std::string(v.attempt)); }
+void members(In& io, MemberOutput& v) {
   io("member", v.member);
   const auto* lines = io.at("lines");
   if (lines != nullptr && lines->is_string()) v.lines = lines->get_ref<const std::string&>();
@@ -201,7 +201,7 @@ static_assert(std::size(event_names) == std::variant_size_v<What>);
 template <std::size_t Index>
 bool read_as(std::size_t index, In& in, What& what) {
   if (index != Index) return false;
-  describe(in, what.emplace<Index>());
+  members(in, what.emplace<Index>());
   return true;
 }
 
@@ -261,7 +261,7 @@ Result<std::optional<RecordedEnd>> read_end(const Json& line) {
   in("event", name);
   if (name != end_name) return std::optional<RecordedEnd>();
   in("at", end.at);
-  describe(in, end.verdict);
+  members(in, end.verdict);
   const auto& verdict = end.verdict;
   const bool cancelled = verdict.verdict_class == result::VerdictClass::cancelled;
   if (!in.fits || (cancelled && (verdict.signal < 1 || verdict.signal > last_signal))) return input_error("the end of the run is incomplete");

@@ -1,5 +1,5 @@
-// One description of each value for both directions: Out writes its members into a JSON object, In reads them from one. The description of a type is
-// `template <typename Io> void describe(Io&, Type&)` in this namespace: io(key, member), … Durations and times are in milliseconds; what is empty,
+// Serialization of values, one function for both directions: Out writes their members into a JSON object, In reads them from one. That of a type is
+// `template <typename Io> void members(Io&, Type&)` in this namespace: io(key, member), … Durations and times are in milliseconds; what is empty,
 // false or unset is omitted.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -46,7 +46,7 @@ struct Out {
   template <typename Value>
   static Json written(const Value& value) {
     Out out;
-    describe(out, const_cast<Value&>(value));  // describe() only writes to it when it is given an In
+    members(out, const_cast<Value&>(value));  // members() only writes to it when it is given an In
     return std::move(out.object);
   }
 };
@@ -89,7 +89,7 @@ struct In {
     if (json == nullptr || !json->is_array()) return;
     for (const auto& item : *json) {
       In in{item};
-      describe(in, values.emplace_back());
+      members(in, values.emplace_back());
       fits = fits && in.fits;
     }
   }
@@ -98,7 +98,7 @@ struct In {
     static const Json none = Json::object();
     const auto* json = at(key);
     In in{json != nullptr ? *json : none};
-    describe(in, value);
+    members(in, value);
     fits = fits && in.fits;
   }
 

@@ -3,7 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace trainstep::follow {
+
+bool rank_inside(const Rules& rules) {
+  return std::ranges::any_of(rules.members, [](const Member& member) { return member.primary && !member.started; });
+}
 
 void take_options(Rules& rules, const plan::JobOptions& options) {
   rules.policy = options.run_policy;

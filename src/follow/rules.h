@@ -32,6 +32,9 @@ struct Rules {
   Duration heartbeat{600'000};                    // a log line after this long without output
 };
 
+// The primary is a rank started by another member (a local mpirun), whose own lines then belong to it.
+bool rank_inside(const Rules& rules);
+
 // Policy, limits and metrics of the job's options. The operators' own deadline is enforced here as well, as a limit for running if it is the shorter
 // one: local runs have no operator, and training-operator v1 checks it only when something else happens (its common.ReconcileJobs).
 void take_options(Rules& rules, const plan::JobOptions& options);

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "data/json.h"
+#include "follow/actions.h"
+#include "follow/attempt_metrics.h"
 #include "follow/event.h"
 #include "follow/rules.h"
-#include "result/metric_patterns.h"
 #include "result/metrics.h"
 #include "result/tail.h"
 #include "result/timeline.h"
@@ -50,7 +50,7 @@ class RunState {
   [[nodiscard]] const Rules& rules() const { return m_rules; }
   [[nodiscard]] const std::vector<MemberState>& members() const { return m_members; }
   [[nodiscard]] const result::Timeline& timeline() const { return m_timeline; }
-  [[nodiscard]] const result::MetricReader& metrics() const { return m_metrics; }
+  [[nodiscard]] const result::MetricReader& metrics() const { return m_metrics.counted(); }
   [[nodiscard]] bool finished() const { return m_finished; }
   // Whether the output of this member is to be shown (Rules::logs).
   [[nodiscard]] bool shown(MemberIndex member) const { return m_shown[member]; }
@@ -59,39 +59,24 @@ class RunState {
   // Handles output of a member: shows it if requested, reads metrics if it is from the attempt of the primary that counts, and keeps its end in
   // `tail` for the triage.
   void take_output(const MemberOutput& output, Time at, result::Tail& tail);
-  // An attempt of this member starts. If it runs the primary, only its metrics count from now on: those of the attempt before belong to no existing
-  // model. `attempt`: names the output that counts, as in MemberOutput.
-  void begin_metrics(MemberIndex member, std::string_view attempt);
-  // The latest attempt did nothing: the metrics of the one before count again. `unseen`: no earlier attempt was followed; `doubtful`: that one has no
-  // metrics, and may not be the one that trained to the end.
-  enum class Resumed { unseen, doubtful, well };
-  Resumed resume_metrics();
   // Warns of metric definitions that matched nothing in the attempt whose metrics count; after a success.
   void warn_of_unmatched();
-  void say(std::string text) { m_actions.emplace_back(Say{std::move(text)}); }
-  void warn(std::string text) { m_actions.emplace_back(Say{std::move(text), true}); }
-  void start_timer(int timer, const std::optional<Duration>& delay) {
-    if (delay) m_actions.emplace_back(SetTimer{timer, *delay});
-  }
-  std::vector<Action> take_actions() { return std::exchange(m_actions, {}); }
+  void say(std::string text) { m_actions.say(std::move(text)); }
+  void warn(std::string text) { m_actions.warn(std::move(text)); }
+  void start_timer(int timer, const std::optional<Duration>& delay) { m_actions.start_timer(timer, delay); }
 
   Rules m_rules;
   std::vector<MemberState> m_members;
   result::Timeline m_timeline;
   std::optional<result::Verdict> m_verdict;
-  std::vector<Action> m_actions;  // of the event being handled
+  Actions m_actions;  // of the event being handled
+  AttemptMetrics m_metrics;
   Time m_began;
   Time m_last_sign_of_life;
   bool m_finished = false;
 
  private:
   std::vector<bool> m_shown;
-  bool m_rank_inside;        // the primary is a rank started by another member (a local mpirun), whose own lines then belong to it
-  std::string m_metrics_of;  // the attempt; empty: there is only one at a time
-  result::MetricReader m_metrics;
-  std::string m_metrics_before_of;  // the attempt before it; empty: none was followed
-  result::MetricReader m_metrics_before;
-  bool m_metrics_dropped = false;  // of an attempt before both
   result::Progress m_progress;
   bool m_told_full = false;
   bool m_told_nul = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "follow/pod_trouble.h"
+#include "follow/pending_events.h"
 
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ bool is_summary(std::string_view message) {
 }
 
 // Reasons: pkg/kubelet/events, pkg/controller/volume/attachdetach.
-std::optional<Pending> pending_of(const PodWarningSeen& warning) {
+std::optional<Pending> pending_by_event(const PodWarningSeen& warning) {
   constexpr std::array<std::string_view, 3> volumes{"FailedMount", "FailedAttachVolume", "FailedMapVolume"};
   constexpr std::array<std::string_view, 2> node{"FailedCreatePodSandBox", "NetworkNotReady"};
   const auto message = trim(warning.message);
@@ -58,8 +58,8 @@ bool begins_unexplained(const job_types::PodView& pod) {
 
 bool awaits_scheduler(const job_types::PodView& pod) { return pod.node.empty() && !pod.considered && !pod.deleting && !pod.over(); }
 
-void PodTrouble::hear(const PodWarningSeen& warning, Time at) {
-  auto pending = pending_of(warning);
+void PendingEvents::hear(const PodWarningSeen& warning, Time at) {
+  auto pending = pending_by_event(warning);
   if (!pending || (m_heard && at < m_heard->at)) return;
   if (m_heard && is_summary(warning.message)) {
     m_heard->at = at;
@@ -69,7 +69,7 @@ void PodTrouble::hear(const PodWarningSeen& warning, Time at) {
   m_heard = Heard{std::move(*pending), lasts, at};
 }
 
-std::optional<Pending> PodTrouble::pending(const Member& member, const job_types::PodView& pod, Time at) const {
+std::optional<Pending> PendingEvents::pending(const Member& member, const job_types::PodView& pod, Time at) const {
   if (m_ignored && awaits_scheduler(pod)) {
     const auto which = pod.scheduler.empty() ? std::string() : fmt::format(" \"{}\"", pod.scheduler);
     return Pending{Kind::unschedulable, member.name,

@@ -1,5 +1,5 @@
 // What the events of a pod, and their absence, tell of why it does not begin.
-#include "follow/pod_trouble.h"
+#include "follow/pending_events.h"
 
 #include "job_story.h"
 
@@ -17,9 +17,9 @@ const Member worker{.name = "worker-1"};
 job_types::PodView on_node(Json status) { return job_types::read_pod(pod("digits-worker-1", "uid", std::move(status))); }
 
 std::optional<Pending> heard(const std::string& reason, const std::string& message, Json status = creating()) {
-  PodTrouble trouble;
-  trouble.hear({0, "uid", reason, message}, start);
-  return trouble.pending(worker, on_node(std::move(status)), start);
+  PendingEvents events;
+  events.hear({0, "uid", reason, message}, start);
+  return events.pending(worker, on_node(std::move(status)), start);
 }
 
 const std::string missing = "MountVolume.SetUp failed for volume \"volume-0\" : secret \"keys\" not found";
@@ -88,19 +88,19 @@ TEST_CASE("a pod that shows that its volumes are there has no trouble with them 
 }
 
 TEST_CASE("a problem that is not reported again is over") {
-  PodTrouble trouble;
+  PendingEvents events;
   const auto pod = on_node(creating());
-  const auto lasts = [&](Duration passed) { return trouble.pending(worker, pod, start + passed).has_value(); };
-  trouble.hear({0, "uid", "FailedMount", missing}, start);
+  const auto lasts = [&](Duration passed) { return events.pending(worker, pod, start + passed).has_value(); };
+  events.hear({0, "uid", "FailedMount", missing}, start);
   CHECK(lasts(150s));
   CHECK_FALSE(lasts(151s));
-  trouble.hear({0, "uid", "FailedMount", summary}, start + 2min);
+  events.hear({0, "uid", "FailedMount", summary}, start + 2min);
   CHECK(lasts(4min));
-  CHECK_THAT(trouble.pending(worker, pod, start + 4min)->what(), Contains("secret \"keys\" not found"));
-  trouble.hear({0, "uid", "FailedAttachVolume", "older"}, start + 1min);
-  CHECK_THAT(trouble.pending(worker, pod, start + 4min)->what(), Contains("secret \"keys\" not found"));
-  trouble.hear({0, "uid", "FailedCreatePodSandBox", "no network"}, start + 4min);
-  CHECK_THAT(trouble.pending(worker, pod, start + 10min)->what(), Contains("no network"));
+  CHECK_THAT(events.pending(worker, pod, start + 4min)->what(), Contains("secret \"keys\" not found"));
+  events.hear({0, "uid", "FailedAttachVolume", "older"}, start + 1min);
+  CHECK_THAT(events.pending(worker, pod, start + 4min)->what(), Contains("secret \"keys\" not found"));
+  events.hear({0, "uid", "FailedCreatePodSandBox", "no network"}, start + 4min);
+  CHECK_THAT(events.pending(worker, pod, start + 10min)->what(), Contains("no network"));
   CHECK_FALSE(lasts(11min));
 }
 

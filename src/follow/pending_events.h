@@ -1,5 +1,5 @@
-// Why a pod does not start, if its status does not tell: volumes that cannot be mounted and networks that are not ready only appear in events of the
-// pod, a missing scheduler appears nowhere. Pure.
+// Decides from the events of a pod, and from their absence, what keeps it from starting when its status does not tell: volumes that cannot be mounted
+// and networks that are not ready only appear in events of the pod, a missing scheduler appears nowhere. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,7 +16,8 @@ bool begins_unexplained(const job_types::PodView& pod);
 // No scheduler has reported anything about it.
 bool awaits_scheduler(const job_types::PodView& pod);
 
-class PodTrouble {
+// What was heard about one pod.
+class PendingEvents {
  public:
   // `at`: when it happened; anything older than what is known is ignored. It is reported again while it lasts: by kubelets at least every two
   // minutes, after some 25 events of a pod every five, possibly only in their summary.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "follow/pending.h"
+#include "follow/pending_status.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -18,10 +20,6 @@ using Kind = Pending::Kind;
 using job_types::ContainerView;
 using job_types::PodView;
 using result::VerdictClass;
-
-constexpr Duration at_once{0};
-constexpr Duration minutes_2{120'000};
-constexpr Duration minutes_15{900'000};
 
 template <std::size_t Size>
 bool any_of(const std::array<std::string_view, Size>& words, std::string_view word) {
@@ -128,7 +126,7 @@ std::string_view told_by(std::string_view message) {
 
 }  // namespace
 
-std::optional<Pending> pending_of(const Member& member, const PodView& pod) {
+std::optional<Pending> pending_by_status(const Member& member, const PodView& pod) {
   if (pod.over() || pod.deleting) return std::nullopt;
   for (const auto* containers : {&pod.init_containers, &pod.containers})
     for (const auto& container : *containers)
@@ -142,7 +140,7 @@ std::optional<Pending> pending_of(const Member& member, const PodView& pod) {
   return Pending{Kind::unschedulable, member.name, " cannot be scheduled: " + pod.unschedulable, std::nullopt};
 }
 
-std::optional<Pending> pending_of(const WarningSeen& warning) {
+std::optional<Pending> pending_by_warning(const WarningSeen& warning) {
   if (job_types::is_refusal(warning.reason))
     return Pending{Kind::refused, warning.object, with(": rejected by its operator", warning.message), at_once};
   // mpi-operator reports it as MPIJobFailed: "worker pod created failed: …" (pkg/controller/mpi_job_controller.go), and retries.
@@ -160,50 +158,6 @@ std::optional<Pending> pending_of(const WarningSeen& warning) {
   if (contains(message, "failed calling webhook"))
     return Pending{Kind::webhook, warning.object, with(": cannot create its pods", message), minutes_5, VerdictClass::system};
   return Pending{Kind::pods_refused, warning.object, with(": its pods are rejected", message), minutes_2};
-}
-
-std::optional<Duration> limit_of(const Pending& pending, const plan::Limits& limits) {
-  if (!pending.limit || *pending.limit == at_once) return pending.limit;
-  using enum Pending::Kind;
-  const auto kind = pending.kind;
-  const bool starts = kind == image || kind == configuration || kind == registry || kind == container;
-  const auto wanted = starts ? limits.starting : kind == claim ? limits.scheduling : limits.queued;
-  return wanted ? wanted : pending.limit;
-}
-
-void PendingClock::see(const Present& present, Time at) {
-  // A pull, or a container, that fails first for good and then for lack of a response has not worked in between.
-  const auto same = [&](std::size_t kind) {
-    const auto is = [kind](Kind one) { return kind == static_cast<std::size_t>(one); };
-    const auto there = [&](Kind one) { return present.at(static_cast<std::size_t>(one)) != nullptr; };
-    return (is(Kind::image) && there(Kind::registry)) || (is(Kind::registry) && there(Kind::image)) ||
-           (is(Kind::configuration) && there(Kind::container)) || (is(Kind::container) && there(Kind::configuration));
-  };
-  for (std::size_t kind = 0; kind < present.size(); ++kind) {
-    auto& since = m_since.at(kind);
-    if (present.at(kind) == nullptr && same(kind)) continue;
-    if (present.at(kind) == nullptr)
-      since.reset();
-    else if (!since)
-      since = at;
-  }
-}
-
-void PendingClock::restart(Time at) {
-  for (auto& since : m_since)
-    if (since) since = at;
-}
-
-PendingClock::Due PendingClock::next(const Present& present, const plan::Limits& limits, Time at) const {
-  Due due;
-  for (std::size_t kind = 0; kind < present.size(); ++kind) {
-    const auto* pending = present.at(kind);
-    const auto limit = pending != nullptr ? limit_of(*pending, limits) : std::nullopt;
-    if (!limit) continue;
-    const auto lasted = at - m_since.at(kind).value_or(at);
-    if (due.pending == nullptr || *limit - lasted < due.left) due = {pending, lasted, *limit - lasted};
-  }
-  return due;
 }
 
 }  // namespace trainstep::follow

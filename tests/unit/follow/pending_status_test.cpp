@@ -1,6 +1,7 @@
-// What pending means: the table of docs/cluster.md.
-#include "follow/pending.h"
+// What a status and a warning say about a job that does not run: docs/cluster.md, What pending and failing mean.
+#include "follow/pending_status.h"
 
+#include "follow/pending_clock.h"
 #include "job_story.h"
 
 using namespace trainstep;
@@ -13,11 +14,11 @@ using Kind = Pending::Kind;
 namespace {
 
 std::optional<Pending> of_pod(Json status, const std::string& node = "node-1") {
-  return pending_of(Member{.name = "worker-1"}, job_types::read_pod(trainstep::test::pod("p", "1", std::move(status), node)));
+  return pending_by_status(Member{.name = "worker-1"}, job_types::read_pod(trainstep::test::pod("p", "1", std::move(status), node)));
 }
 
 std::optional<Pending> of_event(const std::string& reason, const std::string& message) {
-  return pending_of(WarningSeen{"PyTorchJob digits", reason, message});
+  return pending_by_warning(WarningSeen{"PyTorchJob digits", reason, message});
 }
 
 }  // namespace
@@ -73,7 +74,7 @@ TEST_CASE("pods that only take their time, run, or have ended, are not pending")
       status("Running", Json::array({container(running())}), Json::array({container(waiting("CrashLoopBackOff"), 3, terminated(1), "log-agent")}));
   auto object = trainstep::test::pod("p", "1", restarting_sidecar);
   object["spec"]["initContainers"] = Json::array({{{"name", "log-agent"}, {"restartPolicy", "Always"}}});
-  CHECK_FALSE(pending_of(Member{.name = "m"}, job_types::read_pod(object)));
+  CHECK_FALSE(pending_by_status(Member{.name = "m"}, job_types::read_pod(object)));
   for (const auto& pod : {creating(), runs(), succeeded(), failed(1), crash_loop(3, 1), evicted_early(), Json::object(), waits("PodInitializing"),
                           status("Pending", Json::array())}) {
     CAPTURE(pod.dump());
@@ -82,7 +83,7 @@ TEST_CASE("pods that only take their time, run, or have ended, are not pending")
   CHECK_FALSE(of_pod(unscheduled(), "node-1"));  // its place was found meanwhile
   auto going = job_types::read_pod(trainstep::test::pod("p", "1", waits("ErrImagePull")));
   going.deleting = true;
-  CHECK_FALSE(pending_of(Member{.name = "m"}, going));
+  CHECK_FALSE(pending_by_status(Member{.name = "m"}, going));
 }
 
 TEST_CASE("warnings about pods that do not exist") {
@@ -198,13 +199,13 @@ TEST_CASE("other warnings are of no concern") {
 TEST_CASE("the user's limit for a phase replaces the default, but not for final problems") {
   plan::Limits limits;
   limits.queued = 11s, limits.scheduling = 12s, limits.starting = 13s;
-  CHECK(limit_of(*of_pod(waits("ErrImagePull")), limits) == 13s);
-  CHECK(limit_of(*of_pod(waits("CreateContainerConfigError")), limits) == 13s);
-  CHECK(limit_of(*of_pod(unscheduled("persistentvolumeclaim \"a\" not found"), ""), limits) == 12s);
-  CHECK(limit_of(*of_event("FailedCreate", "denied"), limits) == 11s);
-  CHECK(limit_of(*of_pod(waits("InvalidImageName")), limits) == 0s);
-  CHECK_FALSE(limit_of(*of_pod(unscheduled(), ""), limits));
-  CHECK(limit_of(*of_pod(waits("ErrImagePull")), {}) == 5min);
+  CHECK(pending_limit(*of_pod(waits("ErrImagePull")), limits) == 13s);
+  CHECK(pending_limit(*of_pod(waits("CreateContainerConfigError")), limits) == 13s);
+  CHECK(pending_limit(*of_pod(unscheduled("persistentvolumeclaim \"a\" not found"), ""), limits) == 12s);
+  CHECK(pending_limit(*of_event("FailedCreate", "denied"), limits) == 11s);
+  CHECK(pending_limit(*of_pod(waits("InvalidImageName")), limits) == 0s);
+  CHECK_FALSE(pending_limit(*of_pod(unscheduled(), ""), limits));
+  CHECK(pending_limit(*of_pod(waits("ErrImagePull")), {}) == 5min);
 }
 
 // --- as part of a job's story ---

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "follow/job_facts.h"
+
+#include "job_types/conditions.h"
+
+namespace trainstep::follow {
+
+using Life = MemberState::Life;
+
+bool JobFacts::awaited_have_succeeded() const {
+  bool any = false;
+  for (MemberIndex i = 0; i < members->size(); ++i) {
+    if (!rules->members[i].awaited) continue;
+    if ((*members)[i].life != Life::succeeded) return false;
+    any = true;
+  }
+  return any;
+}
+
+bool JobFacts::primary_is_unseen() const {
+  for (MemberIndex i = 0; i < members->size(); ++i)
+    if (rules->members[i].primary && pods->pod(i) != nullptr && !pods->began(i)) return true;
+  return false;
+}
+
+bool JobFacts::success_is_unproved() const { return succeeded() && judgement->reason == job_types::uncounted && !pods->primary_was_seen(); }
+
+bool JobFacts::end_is_known(MemberIndex member) const {
+  const auto life = (*members)[member].life;
+  return life == Life::succeeded || life == Life::failed || life == Life::stopped;
+}
+
+std::optional<Culprit> JobFacts::first_to_fail() const { return follow::first_to_fail(*members, pods->earlier(), *judgement); }
+
+std::optional<MemberIndex> JobFacts::taken() const {
+  for (MemberIndex i = 0; i < members->size(); ++i)
+    if (const auto* pod = pods->pod(i); pod != nullptr && pod->disrupted() && (*members)[i].life != Life::succeeded) return i;
+  return std::nullopt;
+}
+
+}  // namespace trainstep::follow
