@@ -15,7 +15,7 @@
 #include "data/signature.h"
 #include "data/taking_back.h"
 #include "objectstore/remote_credentials.h"
-#include "staging/delivered.h"
+#include "staging/delivery_listing.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -185,7 +185,7 @@ void StepData::upload(Done done) {
                                                          staging::describe(*staged)));
                                done({});
                              }},
-        staging::DeliveryOptions{.equal = staging::DeliveryOptions::Equal::content, .own = m_plan.data.prefix.uri, .manifest = {}, .what = "input"});
+        staging::DeliveryOptions{.equal = staging::DeliveryOptions::Equal::content, .own = m_plan.data.prefix.uri, .written = {}, .what = "input"});
   });
 }
 
@@ -421,7 +421,7 @@ void StepData::remove_prefix(Done done) {
     std::error_code ignored;
     if (const auto& record = m_plan.data.record_in_step; !record.empty()) {
       std::filesystem::remove(record, ignored);
-      std::filesystem::remove(staging::Manifest::beside({"", 0, record}).path, ignored);
+      std::filesystem::remove(staging::WrittenObjects::beside({"", 0, record}).path, ignored);
     }
     if (!m_plan.data.prefix.in_store()) return later([done] { done({}); });
     open([this, done](Result<void> opened) {

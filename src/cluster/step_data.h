@@ -20,7 +20,9 @@
 #include "plan/plan.h"
 #include "result/pod_report.h"
 #include "run/backend.h"
-#include "staging/staging.h"
+#include "staging/delivery.h"
+#include "staging/fetching.h"
+#include "staging/stores.h"
 
 namespace trainstep::cluster {
 

@@ -56,13 +56,13 @@ void StepData::retract(const std::vector<plan::TaskOutput>& seen, bool checkpoin
   open([this, checkpoints_stay, limit, seen, done](Result<void> opened) {
     if (!opened) return done(std::move(opened));
     const auto& in_step = m_plan.data.record_in_step;
-    const auto list = staging::Manifest::beside(in_step.empty() ? m_plan.data.task.record : plan::TaskPlace{"", 0, in_step});
+    const auto list = staging::WrittenObjects::beside(in_step.empty() ? m_plan.data.task.record : plan::TaskPlace{"", 0, in_step});
     const auto taken_back = [this, checkpoints_stay, done](const Result<staging::Staged>& taken) {
       taken ? remove_rest(checkpoints_stay, done) : done(taken.error());
     };
     m_retraction = std::make_unique<staging::Delivery>(
         *m_stores, seen, limit, staging::StagingSink{m_context.say, taken_back},
-        staging::DeliveryOptions{.own = m_plan.data.prefix.uri, .manifest = list, .what = "the job's output for", .nothing = true});
+        staging::DeliveryOptions{.own = m_plan.data.prefix.uri, .written = list, .what = "the job's output for", .nothing = true});
   });
 }
 
