@@ -9,10 +9,11 @@
 #include <variant>
 
 #include "agent/await.h"
+#include "agent/checkpoint_sync.h"
 #include "agent/checkpoints.h"
+#include "agent/completion_record.h"
 #include "agent/outputs.h"
 #include "agent/probe.h"
-#include "agent/record.h"
 #include "agent/turn.h"
 #include "base/deadline.h"
 #include "staging/delivery.h"
