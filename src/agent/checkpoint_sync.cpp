@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "agent/checkpoint_sync.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
-
-#include "agent/checkpoints.h"
 
 namespace trainstep::agent {
 namespace {

@@ -17,7 +17,7 @@
 #include "base/fd.h"
 #include "base/file_lock.h"
 #include "base/mount.h"
-#include "staging/staging.h"
+#include "staging/fetching.h"
 
 namespace trainstep::agent {
 namespace {

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "agent/launcher.h"
+#include "agent/pod_message.h"
 #include "agent/replica_run.h"
-#include "agent/report.h"
 #include "http/bulk_transport.h"
 #include "http/observed_transport.h"
 #include "http/waiting.h"

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 
+#include "agent/pod_message.h"
 #include "agent/program.h"
 #include "agent/rank_report.h"
-#include "agent/report.h"
 #include "base/files.h"
 #include "base/text.h"
 

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "agent/await.h"
-#include "staging/delivered.h"
+#include "staging/delivery_listing.h"
 
 namespace trainstep::agent {
 namespace {

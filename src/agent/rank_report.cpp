@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "agent/pod_message.h"
 #include "agent/program.h"
-#include "agent/report.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "process/signals.h"

@@ -9,13 +9,15 @@
 #include <variant>
 
 #include "agent/await.h"
+#include "agent/checkpoint_sync.h"
 #include "agent/checkpoints.h"
+#include "agent/completion_record.h"
 #include "agent/outputs.h"
 #include "agent/probe.h"
-#include "agent/record.h"
 #include "agent/turn.h"
 #include "base/deadline.h"
-#include "staging/staging.h"
+#include "staging/delivery.h"
+#include "staging/fetching.h"
 #include "tensorboard/event_files.h"
 
 namespace trainstep::agent {
@@ -269,7 +271,7 @@ class ReplicaRun {
 
   [[nodiscard]] staging::DeliveryOptions delivery_options() const {
     return {.own = own_folder(),
-            .manifest = staging::Manifest::beside(m_task.record),
+            .written = staging::WrittenObjects::beside(m_task.record),
             .pod = fmt::format("{:x}", m_with.seed),
             .mark = mark(),
             .at_end = *m_at_end};

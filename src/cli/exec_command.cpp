@@ -6,7 +6,8 @@
 #include <cstdlib>
 
 #include "agent/exec.h"
-#include "agent/report.h"
+#include "agent/install.h"
+#include "agent/pod_message.h"
 #include "base/files.h"
 #include "cli/app.h"
 #include "data/json.h"

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "agent/report.h"
+#include "agent/pod_message.h"
 #include "cli/app.h"
 #include "cli/termination_log.h"
 

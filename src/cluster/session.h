@@ -10,17 +10,22 @@
 #include <string>
 #include <vector>
 
+#include "cluster/attempt_order.h"
 #include "cluster/backend.h"
-#include "cluster/claim_nodes.h"
+#include "cluster/data_preparation.h"
+#include "cluster/earlier_job.h"
+#include "cluster/earlier_job_adoption.h"
+#include "cluster/early_stop.h"
 #include "cluster/facts.h"
-#include "cluster/job_search.h"
-#include "cluster/kubeflow_store.h"
+#include "cluster/job_place.h"
+#include "cluster/onlooker_outcome.h"
 #include "cluster/output_collection.h"
-#include "cluster/ownership.h"
-#include "cluster/remote.h"
+#include "cluster/own_facts.h"
+#include "cluster/plan_preparation.h"
 #include "cluster/report_upload.h"
 #include "cluster/step_cleanup.h"
 #include "cluster/step_data.h"
+#include "cluster/stop_signals.h"
 #include "cluster/workflow_monitor.h"
 #include "kube/client.h"
 #include "run/runner.h"
@@ -43,6 +48,8 @@ struct SessionOptions {
   std::function<Result<plan::Plan>(const Facts& facts, const std::string& job_name_space)> make_plan;
 };
 
+// Wires the parts of a step: its own facts, the plan, the data before there is a job, the job, its outputs, the cleanup – and a stop, which may come
+// at any time.
 class Session {
  public:
   struct Done {
@@ -72,120 +79,77 @@ class Session {
   void conclude(const result::Verdict& verdict, std::function<void(std::string problem)> done);
 
  private:
-  void look_for_own_pod(kube::Retry retry);
-  void look_in_haste();
+  [[nodiscard]] Result<plan::Plan> make_plan() const { return m_options.make_plan(m_facts, m_place.name_space()); }
   void know(Result<Facts> facts);
-  void look_for_stores();
-  void configure();
-  [[nodiscard]] kube::Path configuration_secret() const;
-  Result<void> connect(const Json& secret);
-  void find_remote_keys();
-  [[nodiscard]] bool lacks_store(const plan::Plan& plan) const;
-  void find_kubeflow_store();
-  void plan_and_run();
+  void prepare_plan();
   void read_again();
-  void prefer_earlier_store();
-  void look_without(std::optional<Error> why);
-  void looked_without(const JobSearch::Answer& found, Time began);
-  void found_without(const Json& job);
-  void follow_without(plan::Plan plan, Error why);
-  void look_for_earlier(std::function<void(Result<std::optional<Existing>> existing)> done);
-  void judge_earlier(const Json& job, const plan::Plan& plan, std::function<void(Existing)> done);
-  [[nodiscard]] std::string outputs_wait(const Error& why) const;
-  void bring_inputs();
-  void upload();
-  void read_credentials();
-  void go_on_with_keys();
+  void adopt(plan::Plan plan, std::optional<Error> why);
   void missed_pod();
-  Result<void> route(plan::Plan& plan);
-  [[nodiscard]] std::vector<OwnedObject> owned_objects() const;
-  void training_ended(run::Outcome outcome);
-  void hear_the_step(int looks);
-  void collect_data();
-  void collected(OutputCollection::Ended ended);
-  void stop_collecting(int signal);
-  void published(Result<void> result);
-  void take_curves();
-  void deliver();
-  [[nodiscard]] std::string attempt() const;
-  void run();
+  void follow_plan(plan::Plan plan);
+  void make_data() { m_data = data_of_job(); }
+  [[nodiscard]] std::unique_ptr<StepData> data_of_job();
+  void prepare_data();
+  void prepared(std::optional<Error> why);
+  void replaced();
   void begin_to_follow();
-  void seen_cancel(const std::string& what);
+  void run();
+  void training_ended(run::Outcome outcome);
+  void look_on(run::Outcome outcome);
+  void collect_data(run::Outcome outcome);
+  void collected(OutputCollection::Ended ended);
+  void deliver(run::Outcome outcome);
+  void published(Result<void> result);
+  [[nodiscard]] bool is_retried() const;
+  [[nodiscard]] bool in_pod() const { return !m_options.pod.name.empty(); }
+  [[nodiscard]] std::string attempt() const;
+  [[nodiscard]] Time killed_at() const { return m_signals.killed_at(m_facts); }
   [[nodiscard]] std::string what_may_be_left() const;
+  [[nodiscard]] std::string known_run() const;
+  void seen_cancel(const std::string& what);
+  void stop_collecting(int signal);
+  void stop_runner(int signal, std::optional<WorkflowMonitor::Eviction> eviction);
+  void stop_early(int signal, std::optional<WorkflowMonitor::Eviction> eviction, const std::string& what);
   void limit_early_stop();
   void hurry();
-  void know_the_run_only();
-  [[nodiscard]] std::string known_run() const;
-  void stop_early(int signal, std::optional<WorkflowMonitor::Eviction> eviction, const std::string& what);
   void wind_down();
-  [[nodiscard]] Time killed_at() const;
-  void stop_runner(int signal, std::optional<WorkflowMonitor::Eviction> eviction);
-  bool hurried(int signal);
-  [[nodiscard]] bool is_retried() const;
-  [[nodiscard]] std::unique_ptr<StepData> data_of_job();
-  void make_data();
-  void look_at_claims(plan::Plan plan);
-  void follow_plan(plan::Plan plan);
+  void out_of_time();
   void finish_early(result::Verdict verdict);
-  void say(const std::string& text);
+  void tell(const std::string& line);
 
   Loop& m_loop;
   http::Transport& m_transport;
-  kube::Client m_home;                     // of the cluster of the step
-  std::unique_ptr<kube::Client> m_remote;  // of that of the job, if it is another one
+  kube::Client m_home;  // of the cluster of the step
   SessionOptions m_options;
   std::vector<run::Listener*> m_listeners;
   std::function<void(Done)> m_done;
   Time m_began;
   Facts m_facts;
-  Facts m_job_facts;  // for the job: another cluster knows nothing of our Workflow
-  std::string m_job_name_space;
-  Json m_configuration;  // the Secret of cluster_configuration_secret; null: none
-  std::optional<JobStore> m_job_store;
-  std::unique_ptr<KubeflowStore> m_kubeflow_store;  // once it has been looked for
-  std::string m_access_mode;                        // of claims
-  std::unique_ptr<ClaimLook> m_claim_look;          // null: no claim has to be checked
-  std::unique_ptr<const plan::Plan> m_plan;
-  std::unique_ptr<JobSearch> m_store_search;
-  std::unique_ptr<JobSearch> m_search;  // of the job of an earlier attempt, if there is none of our own
-  std::unique_ptr<StepData> m_data;     // null: the step does not handle the job's data
-  std::map<std::string, std::string> m_contents;
-  run::Outcome m_outcome;  // once the training has ended, unless its outputs are being collected
+  bool m_known = false;  // the facts are
+  OwnFacts m_own_facts;
+  JobPlace m_place;
+  StopSignals m_signals;
+  EarlyStop m_early_stop;
+  // Once the facts are known:
   std::unique_ptr<AttemptOrder> m_order;
+  std::unique_ptr<WorkflowMonitor> m_workflow_monitor;  // until the training has ended
+  std::unique_ptr<EarlierJob> m_earlier_job;
+  std::unique_ptr<PlanPreparation> m_plan_preparation;
+  std::unique_ptr<EarlierJobAdoption> m_adoption;
+  std::unique_ptr<const plan::Plan> m_plan;
+  std::unique_ptr<StepData> m_data;  // null: the step does not handle the job's data
+  std::unique_ptr<DataPreparation> m_data_preparation;
+  bool m_brought = false;          // inputs, before a stop came
+  std::optional<Error> m_without;  // why no job can be created, while one of an earlier attempt is followed
   std::unique_ptr<ClusterBackend> m_backend;
   std::unique_ptr<run::Runner> m_runner;
-  std::unique_ptr<OutputCollection> m_collection;  // once the training has succeeded, if the step handles its data
-  std::unique_ptr<StepCleanup> m_cleanup;          // once the verdict is known
-  std::unique_ptr<WorkflowMonitor> m_workflow_monitor;
+  std::unique_ptr<OnlookerOutcome> m_onlooker_outcome;  // once the job has ended, of another step
+  std::unique_ptr<OutputCollection> m_collection;       // once the training has succeeded, if the step handles its data
+  std::map<std::string, std::string> m_contents;
+  std::unique_ptr<StepCleanup> m_cleanup;  // once the verdict is known
   Pressure m_pressure = Pressure::none;
   std::unique_ptr<ReportUpload> m_report_upload;
   std::function<void(Result<void>)> m_published;  // while the report is being uploaded
-  // A stop before there was a runner, which then only ends what exists.
-  struct EarlyStop {
-    int signal = 0;
-    std::optional<WorkflowMonitor::Eviction> eviction;
-    std::string what;
-    bool why_unknown = false;  // it came before our pod was known, which still has to be read
-  };
-  std::optional<EarlyStop> m_early;
-  Timer m_early_ends;
-  PendingSet<Loop> m_timers;  // all others
-  // What is read before there is a job may take this long until one of an earlier attempt is looked for without it.
-  static constexpr Duration slow{10'000};
-  Timer m_slow;
-  kube::PendingCall m_call;  // reads a Secret
-  int m_stops = 0;
-  std::optional<Time> m_signalled;  // the first of them
-  bool m_known = false;             // the facts are
-  std::string m_reading;            // what is needed before a job is created, and is being read
-  std::optional<Error> m_failed;    // the reading: a job of an earlier attempt is being looked for
-  std::optional<Error> m_lacking;   // it could not be read
-  std::optional<Error> m_without;   // why no job can be created, while one of an earlier attempt is followed
-  bool m_configured = false;        // which cluster the job is in is known
-  bool m_elsewhere = false;         // the configuration names another one
-  bool m_unwanted = false;          // job_options.reattach forbids to follow the job of an earlier attempt
-  bool m_preparing = false;         // inputs are being uploaded, or credentials read, before there is a job
-  bool m_brought = false;           // inputs, before a stop came
+  PendingSet<Loop> m_timers;
   bool m_over = false;
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
 };

@@ -15,7 +15,7 @@
 #include "data/signature.h"
 #include "data/taking_back.h"
 #include "objectstore/remote_credentials.h"
-#include "staging/delivered.h"
+#include "staging/delivery_listing.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -46,7 +46,13 @@ Result<result::PodReport> report_in(std::string_view text, const std::string& wh
 
 }  // namespace
 
-StepData::StepData(const plan::Plan& plan, Context context) : m_plan(plan), m_context(std::move(context)) {}
+StepData::StepData(const plan::Plan& plan, Context context)
+    : m_plan(plan),
+      m_context(std::move(context)),
+      m_removal(
+          {m_context.home.loop(), m_plan,
+           [this](const auto& done) { open([this, done](const Result<void>& opened) { opened ? done(m_stores.get()) : done(opened.error()); }); },
+           m_context.replaced, m_context.job_attempt, m_context.say}) {}
 
 StepData::~StepData() { *m_alive = false; }
 
@@ -185,32 +191,8 @@ void StepData::upload(Done done) {
                                                          staging::describe(*staged)));
                                done({});
                              }},
-        staging::DeliveryOptions{.equal = staging::DeliveryOptions::Equal::content, .own = m_plan.data.prefix.uri, .manifest = {}, .what = "input"});
+        staging::DeliveryOptions{.equal = staging::DeliveryOptions::Equal::content, .own = m_plan.data.prefix.uri, .written = {}, .what = "input"});
   });
-}
-
-void StepData::remove_inputs(Done done) {
-  const int looks = m_delivery ? 2 : 3;  // requests that were sent before it was cancelled may still take effect
-  m_delivery.reset();
-  unless_replaced(done, [this, looks, done] {
-    open([this, looks, done](Result<void> opened) {
-      if (!opened) return done(std::move(opened));
-      remove(m_plan.data.prefix.uri + "/inputs", looks, done);
-    });
-  });
-}
-
-void StepData::remove(const std::string& uri, int looks, Done done) {
-  const auto pause = looks > 2 ? 8 * second : second;  // a slow store commits uploads that it has received completely
-  auto address = Address::parse(uri);
-  if (!address) return done(std::move(address.error()));
-  m_removal =
-      std::make_unique<objectstore::Removal>(m_stores->of(m_plan.data.prefix), std::move(*address), [this, uri, looks, pause, done](auto removed) {
-        if (!removed) return done(std::move(removed.error().error));
-        if (looks == 1) return done({});
-        m_next_removal = m_context.home.loop().timer(
-            pause, [this, uri, looks, done] { unless_replaced(done, [this, uri, looks, done] { remove(uri, looks - 1, done); }); });
-      });
 }
 
 Result<void> StepData::claim_outputs() {
@@ -222,6 +204,12 @@ Result<void> StepData::claim_outputs() {
     m_pending.emplace(carried.name, std::move(*pending));
   }
   return {};
+}
+
+void StepData::remove_inputs(Done done) {
+  const bool sent = m_delivery != nullptr;
+  m_delivery.reset();
+  m_removal.remove_inputs(sent, std::move(done));
 }
 
 void StepData::download(std::vector<run::OutputFound>& outputs, Done done) {
@@ -413,34 +401,6 @@ void StepData::whole_report(std::function<void(Result<result::PodReport>)> done)
       if (again({answer ? ErrorKind::input : error.kind, error.message}, [this, done] { whole_report(done); })) return;
       lose(error.kind == ErrorKind::not_found ? Lost::all : Lost::nothing, error, [done, error](const Result<void>&) { done(error); });
     });
-  });
-}
-
-void StepData::remove_prefix(Done done) {
-  unless_replaced(done, [this, done] {
-    std::error_code ignored;
-    if (const auto& record = m_plan.data.record_in_step; !record.empty()) {
-      std::filesystem::remove(record, ignored);
-      std::filesystem::remove(staging::Manifest::beside({"", 0, record}).path, ignored);
-    }
-    if (!m_plan.data.prefix.in_store()) return later([done] { done({}); });
-    open([this, done](Result<void> opened) {
-      const auto& data = m_plan.data;
-      const bool small = data.uploads.empty() && data.downloads.empty() && data.task.checkpoints.path.empty();  // only the record
-      if (!opened && opened.error().kind == ErrorKind::denied && small) return done({});
-      if (!opened) return done(std::move(opened));
-      remove(data.prefix.uri, 1, done);
-    });
-  });
-}
-
-void StepData::unless_replaced(const Done& done, std::function<void()> task) {
-  m_context.replaced([this, alive = m_alive, done, task = std::move(task)](const Result<bool>& replaced) {
-    if (!*alive) return;
-    if (!replaced) return done(Error{ErrorKind::unavailable, fmt::format("another attempt of this step may use them: {}", replaced.error().message)});
-    if (!*replaced) return task();
-    m_context.say("this step's pod is gone: the job's data is left to the next attempt");
-    done({});
   });
 }
 

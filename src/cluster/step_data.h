@@ -7,10 +7,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/deadline.h"
 #include "cluster/secret_keys.h"
+#include "cluster/step_data_removal.h"
 #include "data/pending_output.h"
 #include "http/transport.h"
 #include "kube/client.h"
@@ -20,7 +22,9 @@
 #include "plan/plan.h"
 #include "result/pod_report.h"
 #include "run/backend.h"
-#include "staging/staging.h"
+#include "staging/delivery.h"
+#include "staging/fetching.h"
+#include "staging/stores.h"
 
 namespace trainstep::cluster {
 
@@ -73,7 +77,7 @@ class StepData {
   // The step has succeeded: removes what was set aside on a claim for the results of the job. Returns what could not be removed.
   std::vector<std::string> confirm();
   // What the job has put on claims and is still there: one sentence each.
-  [[nodiscard]] std::vector<std::string> left_on_claims() const;
+  [[nodiscard]] std::vector<std::string> left_on_claims() const { return m_removal.left_on_claims(); }
   // Reads what the program delivered to addresses where the step writes as well (its metrics, …), by address. An unreadable one is reported, and not
   // an error.
   void read(const std::vector<run::OutputFound>& outputs, std::function<void(std::map<std::string, std::string>)> done);
@@ -84,11 +88,11 @@ class StepData {
   // Reads the record of the finished training: what had no room in the message of a pod. Errors: as above; not_found.
   void whole_report(std::function<void(Result<result::PodReport>)> done);
   // Removes the job's prefix, and its record on a claim. Errors: as above; but without permission to read the credentials a record alone stays.
-  void remove_prefix(Done done);
+  void remove_prefix(Done done) { m_removal.remove_prefix(std::move(done)); }
   // The same after a training that has not succeeded: takes back what it has put on claims and restores what was there before; removes what it has
   // put at addresses that others see; then the prefix, except for the checkpoints if they are to stay. What cannot be taken back is an error; for
   // addresses there is a `limit`, and the list by which the next attempt finds them is kept.
-  void remove_unfinished(bool checkpoints_stay, Duration limit, Done done);
+  void remove_unfinished(bool checkpoints_stay, Duration limit, Done done) { m_removal.remove_unfinished(checkpoints_stay, limit, std::move(done)); }
 
  private:
   void open(Done done);
@@ -106,15 +110,9 @@ class StepData {
   bool again(const Error& error, std::function<void()> task);
   void lose(Lost lost, const Error& error, const Done& done);
   void lack(std::string what, const Done& done);
-  void remove(const std::string& uri, int looks, Done done);
-  void unless_replaced(const Done& done, std::function<void()> task);
   void read_next();
   void look_for_next(const Done& done);
   void look_on_claim(const run::OutputFound& output, int looks, const Done& done);
-  Result<void> take_back_from_claims();
-  void retract(const std::vector<plan::TaskOutput>& seen, bool checkpoints_stay, Duration limit, const Done& done);
-  void remove_rest(bool checkpoints_stay, const Done& done);
-  void remove_all_but_checkpoints(const Done& done);
 
   const plan::Plan& m_plan;
   Context m_context;
@@ -123,8 +121,6 @@ class StepData {
   std::unique_ptr<staging::Stores> m_stores;
   std::unique_ptr<staging::Fetching> m_fetching;
   std::unique_ptr<staging::Delivery> m_delivery;
-  std::unique_ptr<staging::Delivery> m_retraction;
-  std::unique_ptr<objectstore::Removal> m_removal;
   std::vector<const run::OutputFound*> m_to_read, m_to_find;
   std::unique_ptr<objectstore::Listing> m_listing;
   std::map<std::string, std::string> m_contents;  // by address
@@ -134,12 +130,13 @@ class StepData {
   std::vector<plan::TaskOutput> m_outputs;
   kube::PendingCall m_call;
   objectstore::PendingCall m_reading, m_report_call;
-  Timer m_next_removal, m_next_look;
+  Timer m_next_look;
   Lost m_lost{};
   std::size_t m_artifacts = 0;      // that the run has written, according to look_for()
   std::optional<Deadline> m_limit;  // for what is refused, or not there
   Duration m_pause{};
   std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
+  StepDataRemoval m_removal;
   Done m_wanted;  // while keys are asked for, or reading is tried
 };
 

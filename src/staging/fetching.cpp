@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "staging/fetching.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <utility>
 
 #include "base/printable.h"
 #include "staging/cleared.h"
-#include "staging/delivered.h"
-#include "staging/staging.h"
+#include "staging/delivery_listing.h"
 
 namespace trainstep::staging {
 namespace {
@@ -18,18 +18,6 @@ constexpr Duration between_lines{30'000};
 constexpr Duration settle_timeout{20'000};  // for objects that are not as they were delivered
 constexpr Duration first_fetch_pause{1'000};
 
-std::string describe_bytes(std::int64_t bytes) {
-  constexpr std::array<const char*, 5> units{"B", "kB", "MB", "GB", "TB"};
-  constexpr double step = 1000;
-  auto number = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (number >= step && unit + 1 < units.size()) {
-    number /= step;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", number, units.at(unit));
-}
-
 // A listed object has been replaced or removed meanwhile. A mix of two versions is not a data set: a retry gets the version that exists then.
 Error of_passing(Error error) {
   if (error.kind != ErrorKind::conflict && error.kind != ErrorKind::not_found) return error;
@@ -37,12 +25,6 @@ Error of_passing(Error error) {
 }
 
 }  // namespace
-
-std::string describe(const Staged& staged) {
-  const auto there = staged.equal == 0 ? std::string() : fmt::format(", {} {} already there", staged.equal, staged.equal == 1 ? "was" : "were");
-  return fmt::format("{} file{}, {} in {}{}", staged.files, staged.files == 1 ? "" : "s", describe_bytes(staged.bytes),
-                     trainstep::describe(staged.took), there);
-}
 
 Fetching::Fetching(Stores& stores, const std::vector<plan::TaskInput>& inputs, StagingSink sink, std::string own, std::string_view what)
     : m_stores(stores),

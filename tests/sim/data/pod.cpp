@@ -4,8 +4,8 @@
 #include <csignal>
 #include <fstream>
 
+#include "agent/pod_message.h"
 #include "agent/replica_run.h"
-#include "agent/report.h"
 #include "base/files.h"
 
 namespace trainstep::sim::data {

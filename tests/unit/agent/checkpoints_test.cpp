@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/checkpoint_sync.h"
 #include "agent/replica_run.h"
 #include "base/fd.h"
 #include "base/file_lock.h"

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "agent/report.h"
+#include "agent/pod_message.h"
 #include "base/files.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cluster/session.h"
-#include "staging/manifest.h"
+#include "staging/written_objects.h"
 #include "support/catch.h"
 #include "unit/cluster/session_support.h"
 #include "unit/kube/harness.h"

@@ -11,7 +11,7 @@
 #include "cluster/session.h"
 #include "data/pending_output.h"
 #include "result/pod_report.h"
-#include "staging/delivered.h"
+#include "staging/delivery_listing.h"
 #include "support/catch.h"
 #include "support/pods.h"
 #include "support/temp_dir.h"

@@ -8,7 +8,7 @@
 
 #include "data/digest.h"
 #include "kube/token_source.h"
-#include "staging/delivered.h"
+#include "staging/delivery_listing.h"
 #include "support/catch.h"
 #include "unit/kube/harness.h"
 #include "unit/staging/store_of_pod.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "objectstore/local_tree.h"
-#include "staging/staging.h"
+#include "staging/delivery.h"
 #include "support/catch.h"
 #include "unit/staging/store_of_pod.h"
 
@@ -24,7 +24,7 @@ struct Delivering : StoreOfPod {
   std::vector<std::string> told;
   std::string model = in_pod("outputs/model/data");
   std::vector<plan::TaskOutput> outputs{{"model", spec::Type::artifact, "", model, "", {"s3://bkt/run/model", 0, ""}}};
-  DeliveryOptions options{.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""}, .mark = "train.1"};
+  DeliveryOptions options{.written = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""}, .mark = "train.1"};
   std::optional<Result<Staged>> result;
 
   StagingSink sink() {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "staging/manifest.h"
-#include "staging/staging.h"
+#include "staging/delivery.h"
+#include "staging/written_objects.h"
 #include "support/catch.h"
 #include "unit/staging/store_of_pod.h"
 
@@ -23,7 +23,7 @@ using Objects = std::map<std::string, std::string>;
 struct Pods : StoreOfPod {
   std::vector<std::string> told;
   std::vector<plan::TaskOutput> outputs{{"model", spec::Type::artifact, "", in_pod("model"), "", {"s3://bkt/run/model", 0, ""}}};
-  DeliveryOptions options{.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""}, .pod = "one", .mark = "train.1"};
+  DeliveryOptions options{.written = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""}, .pod = "one", .mark = "train.1"};
 
   Pods() {
     write(in_pod("model/ckpt-one"), "one");

@@ -1,7 +1,5 @@
 // Data into the pod and out of it, on virtual time.
 // SPDX-License-Identifier: Apache-2.0
-#include "staging/staging.h"
-
 #include <sys/fsuid.h>
 
 #include <algorithm>
@@ -12,6 +10,8 @@
 
 #include "data/digest.h"
 #include "objectstore/local_tree.h"
+#include "staging/delivery.h"
+#include "staging/fetching.h"
 #include "support/catch.h"
 #include "unit/staging/store_of_pod.h"
 
@@ -313,7 +313,7 @@ TEST_CASE_METHOD(Staging, "a tree replaces a file, and a file a tree") {
 }
 
 TEST_CASE_METHOD(Staging, "objects at an output's address that the job did not put there are kept, and reported once") {
-  options.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
+  options.written = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
   objects = {{"run/model/old", "x"}, {"run/model/data/train.csv", "y"}, {"run/model/graph", "old"}};
   upload_keys["u"] = "run/model/strange";
   uploads["u"][1] = "part";
@@ -330,7 +330,7 @@ TEST_CASE_METHOD(Staging, "objects at an output's address that the job did not p
 
 TEST_CASE_METHOD(Staging, "objects of an earlier attempt of the job are removed after the delivery") {
   const bool on_claim = GENERATE(false, true);
-  options.manifest =
+  options.written =
       on_claim ? plan::TaskPlace{"", 0, in_pod("claim/.outputs.json")} : plan::TaskPlace{"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
   objects = {{"run/model/others", "x"}, {"run/model/replaced", "of others"}};
   const auto path = output("model", "s3://bkt/run/model");
@@ -355,7 +355,7 @@ TEST_CASE_METHOD(Staging, "objects of an earlier attempt of the job are removed 
 }
 
 TEST_CASE_METHOD(Staging, "an object of others that was to be replaced, but was not, stays") {
-  options.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
+  options.written = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
   objects = {{"run/model/graph", "of others"}};
   const auto path = output("model", "s3://bkt/run/model");
   write(path + "/graph", "ours");
@@ -369,7 +369,7 @@ TEST_CASE_METHOD(Staging, "an object of others that was to be replaced, but was 
 }
 
 TEST_CASE_METHOD(Staging, "without permission to read existing objects nothing is removed") {
-  options.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
+  options.written = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
   write(output("model", "s3://bkt/run/model") + "/a", "1");
   REQUIRE(deliver());
   fs::remove_all(outputs.back().path);
@@ -380,7 +380,7 @@ TEST_CASE_METHOD(Staging, "without permission to read existing objects nothing i
 }
 
 TEST_CASE_METHOD(Staging, "a stopped delivery reverts what others could see, and leaves no upload open") {
-  options.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
+  options.written = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
   objects = {{"run/model/others", "x"}};
   write(output("model", "s3://bkt/run/model") + "/a", "1");
   write(outputs.back().path + "/large", std::string(20 << 20, 'x'));
@@ -622,7 +622,7 @@ TEST_CASE_METHOD(Staging, "a missing local file is not retried") {
 }
 
 TEST_CASE_METHOD(Staging, "what cannot be read here is no fault of a store, and is not tried again") {
-  options.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
+  options.written = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
   const auto path = output("model", "s3://bkt/run/model");
   write(path + "/a", "1");
   write(path + "/b", "2");
@@ -743,7 +743,7 @@ TEST_CASE_METHOD(Staging, "empty folders that no object can represent are report
 
 TEST_CASE_METHOD(Staging, "an address that others use gets no list of what was put there") {
   options.own = "s3://bkt/run/.trainstep/job";
-  options.manifest = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
+  options.written = {"s3://bkt/run/.trainstep/job/outputs.json", 0, ""};
   write(output("model", "s3://bkt/run/model") + "/a", "1");
   REQUIRE(deliver());
   CHECK(objects.size() == 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "staging/manifest.h"
+#include "staging/written_objects.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,7 +9,7 @@
 namespace trainstep::staging {
 namespace {
 
-constexpr ReadLimits manifest_limits{.bytes = std::size_t{256} << 20U, .depth = 6, .nodes = 40'000'000};
+constexpr ReadLimits written_limits{.bytes = std::size_t{256} << 20U, .depth = 6, .nodes = 40'000'000};
 constexpr auto unknown_tag = "-";  // for stores that report no ETag: never taken for ours
 
 // It is sent as a header value.
@@ -20,7 +20,7 @@ bool is_mark(const std::string& text) {
 
 }  // namespace
 
-plan::TaskPlace Manifest::beside(const plan::TaskPlace& record) {
+plan::TaskPlace WrittenObjects::beside(const plan::TaskPlace& record) {
   if (record.in_store()) return {record.uri.substr(0, record.uri.rfind('/')) + "/outputs.json", record.store, ""};
   if (record.path.empty()) return {};
   auto path = std::filesystem::path(record.path);
@@ -28,27 +28,27 @@ plan::TaskPlace Manifest::beside(const plan::TaskPlace& record) {
 }
 
 // {"mark": "train.1f2e", "outputs": [{"uri": "s3://bucket/model", "objects": [["weights", ""], …]}]}
-Manifest Manifest::read(std::string_view text) {
-  Manifest manifest;
-  const auto json = parse_json(text, "manifest", manifest_limits);
+WrittenObjects WrittenObjects::read(std::string_view text) {
+  WrittenObjects written;
+  const auto json = parse_json(text, "written objects", written_limits);
   const auto* mark = json && json->is_object() ? find(*json, "mark") : nullptr;
-  if (mark != nullptr && mark->is_string() && is_mark(mark->get<std::string>())) manifest.m_mark = mark->get<std::string>();
+  if (mark != nullptr && mark->is_string() && is_mark(mark->get<std::string>())) written.m_mark = mark->get<std::string>();
   const auto* outputs = json && json->is_object() ? find(*json, "outputs") : nullptr;
-  if (outputs == nullptr || !outputs->is_array()) return manifest;
+  if (outputs == nullptr || !outputs->is_array()) return written;
   for (const auto& output : *outputs) {
     if (!output.is_object()) continue;
     const auto* uri = find(output, "uri");
     const auto* objects = find(output, "objects");
     if (uri == nullptr || !uri->is_string() || objects == nullptr || !objects->is_array()) continue;
-    auto& keys = manifest.m_outputs[uri->get<std::string>()];
+    auto& keys = written.m_outputs[uri->get<std::string>()];
     for (const auto& object : *objects)
       if (object.is_array() && object.size() == 2 && object[0].is_string() && object[1].is_string())
         keys[object[0].get<std::string>()] = object[1].get<std::string>();
   }
-  return manifest;
+  return written;
 }
 
-std::string Manifest::text() const {
+std::string WrittenObjects::text() const {
   Json outputs = Json::array();
   for (const auto& [uri, keys] : m_outputs) {
     Json objects = Json::array();
@@ -58,7 +58,7 @@ std::string Manifest::text() const {
   return to_text(Json{{"mark", m_mark}, {"outputs", std::move(outputs)}});
 }
 
-bool Manifest::add(const std::string& uri, const std::vector<objectstore::LocalFile>& files, const std::vector<objectstore::Object>& there) {
+bool WrittenObjects::add(const std::string& uri, const std::vector<objectstore::LocalFile>& files, const std::vector<objectstore::Object>& there) {
   std::map<std::string_view, const objectstore::Object*> objects;
   for (const auto& object : there) objects[object.key] = &object;
   auto& keys = m_outputs[uri];
@@ -73,21 +73,21 @@ bool Manifest::add(const std::string& uri, const std::vector<objectstore::LocalF
   return added;
 }
 
-const std::string* Manifest::before(const std::string& uri, const std::string& key) const {
+const std::string* WrittenObjects::before(const std::string& uri, const std::string& key) const {
   const auto output = m_outputs.find(uri);
   if (output == m_outputs.end()) return nullptr;
   const auto found = output->second.find(key);
   return found == output->second.end() ? nullptr : &found->second;
 }
 
-bool Manifest::may_be_ours(const std::string& uri, const objectstore::Object& object) const {
+bool WrittenObjects::may_be_ours(const std::string& uri, const objectstore::Object& object) const {
   const auto* tag = before(uri, object.key);
   return tag != nullptr && *tag != unknown_tag && *tag != object.etag;
 }
 
-bool Manifest::names(const std::string& uri, const std::string& key) const { return before(uri, key) != nullptr; }
+bool WrittenObjects::names(const std::string& uri, const std::string& key) const { return before(uri, key) != nullptr; }
 
-bool Manifest::replaces(const std::string& uri, const std::string& key) const {
+bool WrittenObjects::replaces(const std::string& uri, const std::string& key) const {
   const auto* tag = before(uri, key);
   return tag != nullptr && !tag->empty();
 }

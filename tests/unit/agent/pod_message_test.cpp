@@ -1,14 +1,12 @@
 // What the kubelet gets to see of a report.
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/report.h"
-
-#include <sys/stat.h>
+#include "agent/pod_message.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
-#include "agent/exec.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
 
@@ -151,19 +149,6 @@ TEST_CASE("an error before the task was read is reported with its class") {
   CHECK(log.report().verdict_class == VerdictClass::input);
   CHECK(log.report().exit_code == 2);
   CHECK(log.report().message == "task: no object");
-}
-
-TEST_CASE("the program itself is installed so that every user of the pod may run it") {
-  const TempDir folder;
-  const auto target = folder.path() / "bin" / "trainstep";
-  for (int i = 0; i < 2; ++i) {  // a pod's init containers may run again
-    REQUIRE(install(target));
-    struct stat state{};
-    REQUIRE(::stat(target.c_str(), &state) == 0);
-    CHECK((state.st_mode & 0777U) == 0755U);
-    CHECK(state.st_size > 0);
-  }
-  CHECK_FALSE(std::filesystem::exists(target.string() + ".part"));
 }
 
 TEST_CASE("curves are included only if there is room after everything else") {

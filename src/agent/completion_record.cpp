@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/record.h"
+#include "agent/completion_record.h"
 
 #include <fmt/format.h>
 

@@ -14,12 +14,12 @@
 
 namespace trainstep::staging {
 
-class Manifest {
+class WrittenObjects {
  public:
   // Next to the record of the finished training; none if there is no record.
   static plan::TaskPlace beside(const plan::TaskPlace& record);
-  // An unreadable manifest counts as empty: then nothing is removed.
-  static Manifest read(std::string_view text);
+  // Unreadable text counts as empty: then nothing is removed.
+  static WrittenObjects read(std::string_view text);
   [[nodiscard]] std::string text() const;
   // The mark on each object that the job writes outside its own prefix; the first attempt chooses it.
   [[nodiscard]] const std::string& mark() const { return m_mark; }

@@ -1,4 +1,4 @@
-// The agent's messages for people, as lines on stderr, and its report to the step.
+// What the agent writes: lines for people on stderr, and its report to the step, in the pod's termination message or for print_report().
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -27,5 +27,8 @@ void tell_error(const Error& error, const std::string& termination_log);
 
 // Writes it to the pod's scratch folder, for print_report().
 void leave_report(const result::PodReport& report, const std::string& scratch);
+
+// Prints the report that a rank has left in `scratch`, or nothing if there is none. Returns 1 if it cannot be read.
+int print_report(const std::string& scratch);
 
 }  // namespace trainstep::agent

@@ -1,6 +1,6 @@
 // The record of a finished training: who starts again and finds it has nothing left to do.
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/record.h"
+#include "agent/completion_record.h"
 
 #include <functional>
 #include <string>

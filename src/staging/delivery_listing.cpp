@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "staging/delivered.h"
+#include "staging/delivery_listing.h"
 
 #include <cstdint>
 #include <utility>

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/earlier_job.h"
+
+#include <utility>
+
+namespace trainstep::cluster {
+namespace {
+
+constexpr Duration owners_timeout{300'000};
+
+}  // namespace
+
+EarlierJob::EarlierJob(Context context) : m_context(std::move(context)) {}
+
+void EarlierJob::look(const plan::Plan& plan, std::function<void(const JobSearch::Answer&)> done) {
+  m_search = std::make_unique<JobSearch>(m_context.place.client(), plan, m_context.place.name_space(), std::nullopt, std::move(done),
+                                         kube::Retry{owners_timeout, m_context.at_shell});
+}
+
+void EarlierJob::judge(const Json& job, const plan::Plan& plan, std::function<void(Existing)> done) {
+  m_context.order.judge(job, [this, job, &plan, done = std::move(done)](bool /*later*/) {
+    done(judge_existing(job, plan, job_types::find(plan.job_type), m_context.attempt, m_context.order.began()));
+  });
+}
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/job_place.h"
+
+#include <utility>
+
+#include "cluster/claim_links.h"
+#include "cluster/data.h"
+#include "cluster/secret_token.h"
+
+namespace trainstep::cluster {
+
+JobPlace::JobPlace(Context context) : m_context(std::move(context)), m_name_space(m_context.name_space) {}
+
+kube::Path JobPlace::configuration_secret() const { return {"v1", "secrets", m_context.name_space, m_context.configuration_secret, ""}; }
+
+void JobPlace::take_facts(const Facts& of_step) { m_facts = of_step.name_space == m_name_space ? of_step : facts_for_job_elsewhere(of_step); }
+
+Result<void> JobPlace::connect(const Json& secret, bool in_haste) {
+  m_elsewhere = names_a_cluster(secret);
+  auto read = read_configuration(secret, m_context.as_train_model_job);
+  if (read) {
+    m_job_store = std::move(read->store);
+    m_access_mode = std::move(read->access_mode);
+    if (m_job_store) m_facts.folder = m_job_store->folder;
+  }
+  if (m_elsewhere) TRY(connect_elsewhere(secret, in_haste));
+  if (!read) return std::move(read.error());
+  m_configuration = secret;
+  return {};
+}
+
+// Nothing of our own cluster is known there.
+Result<void> JobPlace::connect_elsewhere(const Json& secret, bool in_haste) {
+  ASSIGN(auto credentials, remote_credentials(secret));
+  credentials.token = std::make_unique<SecretToken>(m_context.home, configuration_secret(), credentials, m_context.tell);
+  m_facts = facts_for_job_elsewhere(std::move(m_facts));
+  m_facts.written.reset();  // by another clock
+  m_name_space = credentials.name_space;
+  m_context.where = credentials.description;
+  m_remote = std::make_unique<kube::Client>(m_context.loop, m_context.transport, std::make_shared<kube::Credentials>(std::move(credentials)),
+                                            m_context.seed);
+  if (in_haste) m_remote->hurry();
+  return {};
+}
+
+std::optional<objectstore::CredentialsRef> JobPlace::missing_keys() const {
+  if (!m_remote || !m_job_store || m_job_store->keys) return std::nullopt;
+  const auto& store = m_job_store->folder.store;
+  return objectstore::CredentialsRef{store.secret, store.access_key_key, store.secret_key_key};
+}
+
+void JobPlace::set_keys(objectstore::Credentials keys) {
+  if (m_job_store) m_job_store->keys = std::move(keys);
+}
+
+bool JobPlace::completes_stores() const { return !m_configuration.is_null() && m_context.as_train_model_job; }
+
+Result<plan::JobFolder> JobPlace::complete(const plan::JobFolder& found) {
+  ASSIGN(m_job_store, in_context("cluster_configuration_secret", job_store(m_configuration, found)));
+  return m_job_store ? m_job_store->folder : found;
+}
+
+void JobPlace::hurry() {
+  if (m_remote) m_remote->hurry();
+}
+
+Result<void> JobPlace::route(plan::Plan& plan) {
+  // Another cluster does not have the Secret: the job takes the credentials along.
+  if (auto& folder = m_facts.folder; m_remote && folder) {
+    folder->store.secret = plan.job_name + "-keys";
+    folder->store.access_key_key = "minio-accesskey";
+    folder->store.secret_key_key = "minio-secretkey";
+  }
+  TRY(route_data(plan, m_facts));
+  for (const auto& line : links_astray(plan)) m_context.tell(line);
+  plan.data.task.attempt = m_context.attempt;
+  return {};
+}
+
+std::vector<OwnedObject> JobPlace::owned_objects(const plan::Plan& plan) const {
+  std::vector<OwnedObject> objects;
+  if (!plan.pvc_name.empty() && (m_context.configuration_secret.empty() || !m_configuration.is_null()))
+    objects.push_back(claim(plan.pvc_name, plan.pvc_size, m_access_mode));
+  if (m_remote && m_job_store && m_job_store->keys)
+    objects.push_back(
+        secret(plan.job_name + "-keys", {{"minio-accesskey", m_job_store->keys->access_key}, {"minio-secretkey", m_job_store->keys->secret_key}}));
+  return objects;
+}
+
+void JobPlace::add_keys(StepData::Context& context, const plan::Plan& plan) const {
+  if (m_remote) {
+    context.copy = plan.job_name + "-keys";
+    context.keys_at = {m_context.configuration_secret, "minio-accesskey", "minio-secretkey"};
+  }
+  if (m_job_store) {
+    const auto& found = m_job_store->folder.store;
+    context.keys_at = {found.secret, found.access_key_key, found.secret_key_key};
+    if (m_job_store->keys && m_facts.folder) context.keys[m_facts.folder->store.secret] = *m_job_store->keys;
+  }
+}
+
+}  // namespace trainstep::cluster

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/own_facts.h"
+
+#include <utility>
+
+namespace trainstep::cluster {
+namespace {
+
+constexpr Duration hasty_look{2'000};  // how often our own pod is read once this process is to end
+
+}  // namespace
+
+OwnFacts::OwnFacts(Context context, std::function<void(Result<Facts>)> done) : m_context(std::move(context)), m_done(std::move(done)) {}
+
+OwnFacts::~OwnFacts() { *m_alive = false; }
+
+void OwnFacts::use(Facts facts) {
+  m_context.loop.post([this, alive = m_alive, facts = std::move(facts)]() mutable {
+    if (*alive) finish(std::move(facts));
+  });
+}
+
+void OwnFacts::look() { look({}); }
+
+void OwnFacts::look(kube::Retry retry) {
+  const auto know_it = [this, alive = m_alive](Result<Facts> facts) {
+    if (!*alive || m_left) return;
+    if (!facts && facts.error().kind == ErrorKind::unavailable && m_in_haste) return;  // there is another look, or no time for one
+    finish(std::move(facts));
+  };
+  find_facts(m_context.home, m_context.name_space, m_context.pod, know_it, retry);
+}
+
+void OwnFacts::look_in_haste() {
+  if (m_left) return;
+  m_in_haste = true;
+  look({Duration(0)});
+  m_next_look = m_context.loop.timer(hasty_look, [this] { look_in_haste(); });
+}
+
+void OwnFacts::know_the_run_only() {
+  if (m_left) return;
+  m_context.tell("cannot read this step's own pod: looking for a job by its run id only");
+  Facts facts;
+  facts.name_space = m_context.pod.name_space.empty() ? m_context.name_space : m_context.pod.name_space;
+  finish(std::move(facts));
+}
+
+void OwnFacts::finish(Result<Facts> facts) {
+  if (std::exchange(m_left, true)) return;
+  m_done(std::move(facts));
+}
+
+}  // namespace trainstep::cluster
