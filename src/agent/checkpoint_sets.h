@@ -48,13 +48,14 @@ inline constexpr std::string_view sets_folder = ".trainstep/sets/";
 // Neither a set nor a file of a set: a checkpoint under its own path, as saved by versions before 0.2.
 bool is_plain(std::string_view key);
 
+// The set as JSON text, as read by read_set().
 std::string text_of(const CheckpointSet& set);
 // nullopt: the text is not a valid set.
 std::optional<CheckpointSet> read_set(std::string_view text, std::string key);
 // Whether all its files exist and, as far as the store reports, are those that were saved.
 bool is_complete(const CheckpointSet& set, const std::vector<objectstore::Object>& there);
 
-// Finds the newest complete set.
+// Finds the newest complete set. `done` is called once, and may destroy this object; the destructor cancels. Errors: those of the listing and of GET.
 class NewestSet {
  public:
   struct Found {

@@ -12,7 +12,7 @@ namespace {
 using objectstore::Address;
 using objectstore::LocalFile;
 
-constexpr int most_rounds = 5;  // of one scan: beyond that, the program writes faster than we read
+constexpr int most_rounds = 5;  // per scan; if exceeded, the program writes faster than we read
 constexpr int restless = 4;     // scans in which a file kept changing: then an older state of it is accepted
 
 // Each attempt has its own key: problems that differ only in numbers are the same.
@@ -125,7 +125,7 @@ void CheckpointSync::next() {
 }
 
 void CheckpointSync::sent(const LocalFile& file, const Result<void>& result) {
-  m_there.insert(m_key);  // possibly there, whatever the response was
+  m_there.insert(m_key);  // it may exist even if the response was an error
   for (const auto& [path, state] : m_transfer->settled()) {
     m_saved[path] = {m_key, state.size, state.changed, state.etag};
     m_touched[path] = state.touched;
@@ -178,7 +178,7 @@ void CheckpointSync::write_set(CheckpointSet set) {
                    m_at.child(set.key), [text = text_of(set)] { return Result<std::string>(text); },
                    [this, set](const objectstore::Answer<objectstore::Object>& answer) {
                      m_there.insert(set.key);
-                     ++m_number;  // possibly there, whatever the response was
+                     ++m_number;  // it may exist even if the response was an error
                      if (!answer) return fail(answer.error().error.message);
                      m_set = set;
                      for (const auto& file : m_seen.files)
@@ -206,7 +206,7 @@ void CheckpointSync::clean_up() {
   });
 }
 
-// If the node of a pod is cut off and the pod runs on, its successor resumes from what this one has saved, and lists it in its own sets.
+// A pod on a disconnected node keeps running, while its successor restores what it saved and lists those files in its own sets.
 void CheckpointSync::unless_shared(const std::function<void()>& then) {
   if (m_shared) return end_look();
   m_listing = std::make_unique<objectstore::Listing>(m_stores.of(m_checkpoints.to), m_at.child(sets_folder.substr(0, sets_folder.size() - 1)),

@@ -68,7 +68,7 @@ void set_time(const fs::path& file, std::int64_t changed) {
   ::utimensat(AT_FDCWD, file.c_str(), times, AT_SYMLINK_NOFOLLOW);
 }
 
-// Where the set has a folder, removes links, so that nothing is written to their targets.
+// Removes links at the paths of the set's folders, so that nothing is written to their targets.
 void make_way(const fs::path& folder, const objectstore::SyncPlan& plan, const CheckpointSet& set) {
   std::error_code ignored;
   const auto look = [&](const std::string& path) {
@@ -94,7 +94,7 @@ bool holds_files(const fs::path& folder) {
   return tree && std::ranges::any_of(tree->files, [](const auto& file) { return file.path != restoring_mark; });
 }
 
-// The folder while it is being filled by the process that has locked the mark in it.
+// The folder during a restore; the restoring process holds the lock on the mark file in it.
 class Filling {
  public:
   enum class Begun { by_us, by_another, outlived };

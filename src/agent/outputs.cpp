@@ -95,7 +95,7 @@ Result<result::ReportedOutput> value(const plan::TaskOutput& output, const Json&
   return found;
 }
 
-// What cannot be read now could not be delivered.
+// An unreadable tree is treated as empty: it cannot be delivered either.
 std::vector<objectstore::LocalFile> files_at(const std::string& path) {
   auto tree = objectstore::read_tree(path);
   return tree ? std::move(tree->files) : std::vector<objectstore::LocalFile>();

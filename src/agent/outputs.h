@@ -23,10 +23,10 @@ using Pending = std::map<std::string, PendingOutput>;       // by output name
 Result<PathSnapshots> prepare_outputs(const plan::Task& task, const Pending& pending);
 
 // For the primary: opens the outputs that are to appear on a claim. They are written next to their path there until commit_outputs(). Errors:
-// conflict (another pod writes to one of them), denied, internal. What this job has put there before is taken back (PendingOutput): it is not known
+// conflict (another pod writes to one of them), denied, internal. What this job has put there before is reverted (PendingOutput): it is not known
 // to be complete.
 Result<Pending> open_outputs(const plan::Task& task);
-// Describes what this job has put on a claim and was not taken back; empty: nothing.
+// Describes what this job has put on a claim and could not be reverted; empty: nothing.
 std::string what_stays(const plan::Task& task, const plan::TaskOutput& output);
 // Moves those of `outputs` that are present to their paths, signed with the job's attempt. Returns messages, one sentence each. Errors: denied,
 // internal, that of `go_on`, which is called while link targets are copied.

@@ -44,7 +44,7 @@ Result<void> probe_record(RunningLoop& loop, Client& client, Address address, co
   return {};
 }
 
-// What a store does not support, and failures for other reasons than permissions, say nothing about a delivery's own requests.
+// Unsupported operations, and failures other than missing permissions, do not show whether the delivery's own requests would fail.
 Result<void> probe_upload(RunningLoop& loop, Client& client, const Address& address) {
   const auto upload = asked<std::string>(loop, [&](auto done) { return client.begin_upload(address, std::move(done)); });
   if (!upload) return upload.error().kind == ErrorKind::denied || upload.error().kind == ErrorKind::cancelled ? upload.error() : Result<void>();

@@ -120,7 +120,7 @@ class ReplicaRun {
 
   // Everything up to the start of the program. nullopt: nothing is left to do.
   Result<std::optional<PathSnapshots>> prepare(PodReport& report) {
-    std::optional<PodReport> finished;  // the primary's: says nothing about replicas that share nothing with it
+    std::optional<PodReport> finished;  // of the primary; irrelevant for the independent replicas of an Indexed Job
     if (!m_alone || m_primary) {
       ASSIGN(finished, find_record(m_loop, *m_stores, m_task));
     }
@@ -144,7 +144,7 @@ class ReplicaRun {
     if (m_task.inputs.empty()) return {};
     Turn turn(m_scratch, to_text(plan::to_json(m_task)));  // one of the ranks of a pod fetches for all
     TRY(turn.take(m_loop));
-    // A restarted program finds its inputs as they were, whatever its predecessor has done to them.
+    // A restarted program gets its inputs unchanged, even if its predecessor has modified them.
     const bool there = turn.is_done() && turn.is_in_use();
     m_in_use = turn.use();
     if (there) return {};
@@ -249,7 +249,7 @@ class ReplicaRun {
     return {};
   }
 
-  // If nobody learns of a training, none of its outputs may stay where others see them.
+  // If the training is not reported, none of its outputs may remain visible to others.
   void take_back(std::vector<plan::TaskOutput> sent) {
     if (!m_pending.empty()) {
       m_pending.clear();
@@ -280,7 +280,7 @@ class ReplicaRun {
   // In characters valid in a header and in an address.
   [[nodiscard]] std::string mark() const { return http::percent_encoded(m_task.job + '.' + m_task.attempt); }
 
-  // Everything below it is the job's.
+  // The folder that belongs to this job alone; "" if the record is not in a store.
   [[nodiscard]] std::string own_folder() const {
     const auto& record = m_task.record;
     return record.in_store() ? record.uri.substr(0, record.uri.rfind('/')) : std::string();
@@ -302,7 +302,7 @@ class ReplicaRun {
     return {};
   }
 
-  // Without the record the training counts as lost. What a claim rejects once, it will reject again.
+  // Without the record the training is lost. On a claim a failed write is not retried: it would fail again.
   Result<void> keep_record(const PodReport& report, const Deadline& limit, const bool& stopped) {
     constexpr Duration pause{10'000};
     while (true) {

@@ -24,7 +24,7 @@ class Turn {
   [[nodiscard]] Result<void> done() const;
   // Whether an earlier process is still running and uses the data: they must not be fetched again while it does. True if unknown.
   [[nodiscard]] bool is_in_use() const;
-  // Marks the data as in use for others, as long as the result is kept. The mark ends with this process, however that ends.
+  // Marks the data as in use for others, as long as the result is kept. The mark is released when this process exits, even if it is killed.
   [[nodiscard]] Fd use();
 
  private:

@@ -56,7 +56,7 @@ bool lies_in(const std::filesystem::path& path, const std::filesystem::path& fol
 Result<void> make_directories(const std::filesystem::path& path) {
   std::error_code code;
   std::filesystem::create_directories(path, code);
-  if (code) return file_error("make the folder", path, code.value());
+  if (code) return file_error("create the folder", path, code.value());
   return {};
 }
 

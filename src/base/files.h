@@ -14,7 +14,7 @@ namespace trainstep {
 // Reads the whole file, at most `limit` bytes. Errors: not_found, denied, input (too large, a directory).
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit);
 
-// Writes to a temporary file beside the target, syncs it and renames it: a reader sees either the old or the new content, never a part. Creates
+// Writes to a temporary file next to the target, syncs it and renames it: a reader sees either the old or the new content, never a part. Creates
 // parent folders.
 Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content);
 

@@ -22,7 +22,7 @@ class Loop {
   [[nodiscard]] virtual Time now() const = 0;
   // Calls `done` once, from run(), after at least `delay`. Timers due at the same time run in the order of their creation.
   [[nodiscard]] Timer timer(Duration delay, std::function<void()> done) { return {*this, start(delay, std::move(done))}; }
-  // The same for a timer that nobody cancels.
+  // The same for a timer that is never cancelled.
   void after(Duration delay, std::function<void()> done) { start(delay, std::move(done)); }
   // Calls `task` soon, from run(), after everything posted earlier.
   virtual void post(std::function<void()> task) = 0;

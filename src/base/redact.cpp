@@ -211,7 +211,7 @@ bool sounds_secret(std::string_view name) {
       parts.back() == "pass" || parts.back() == "jwt")
     return true;
   constexpr auto last_words = std::to_array<std::string_view>({"pat", "pw", "otp", "cookie", "creds", "webhook"});  // pat: a personal access token
-  if (whole.ends_with("webhookurl")) return true;  // Slack's, Discord's: whoever knows it may post
+  if (whole.ends_with("webhookurl")) return true;  // Slack's, Discord's: anyone who knows it may post
   const bool one_word = parts.size() == 1 && (parts.back() == "creds" || parts.back() == "otp" || parts.back() == "cookie");
   if ((parts.size() > 1 || one_word) && std::ranges::find(last_words, parts.back()) != last_words.end()) return true;
   // Services whose credentials are keys. Other names with "key" are as often columns, labels and entries as secrets (sort_key, image_key).

@@ -14,6 +14,7 @@ inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 inline bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 inline bool is_letter(char c) { return is_upper(c) || (c >= 'a' && c <= 'z'); }
 inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+// The result of trim() and split() refers to `text`. trim() removes blanks, tabs and line breaks; split() keeps empty parts.
 std::string lower(std::string_view text);
 std::string_view trim(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);

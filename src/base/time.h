@@ -13,6 +13,7 @@ namespace trainstep {
 using Duration = std::chrono::milliseconds;
 using Time = std::chrono::time_point<std::chrono::system_clock, Duration>;
 
+// The current time (CLOCK_REALTIME); code that can be simulated uses Loop::now() instead.
 Time wall_clock();
 
 // "2026-11-21T08:15:30Z"

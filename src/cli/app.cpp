@@ -232,7 +232,7 @@ int run_app(int argc, char** argv) {
   errors_are_json = lower(word_behind("--log-format", argc, argv)) == "json";
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone must not end a training (docs/design/kfp.md, Signals)
   std::signal(SIGXFSZ, SIG_IGN);  // a file that exceeds `ulimit -f` is an error of the write
-  // Inherited from our parent (timers and O_ASYNC survive exec): nobody uses them to stop us.
+  // Inherited from our parent (timers and O_ASYNC survive exec): they are not stop requests.
   for (const int signal : {SIGPROF, SIGVTALRM, SIGIO}) std::signal(signal, SIG_IGN);
   ExitCodeFile file;
   if (const auto path = word_behind("--exit-code-file", argc, argv); !path.empty()) {

@@ -24,6 +24,7 @@ cluster::OwnPod own_pod();
 // input.
 Result<ClusterPlace> find_cluster(const std::string& context, const std::string& name_space);
 
+// A random seed for back-off jitter.
 std::uint64_t random_seed();
 
 }  // namespace trainstep::cli

@@ -127,7 +127,7 @@ void Console::finish() {
 }
 
 void ProgressFile::progress(Time /*at*/, int done, int of) {
-  // Best effort: a progress bar must not fail a training. The folder must exist; anything but a file there belongs to somebody else.
+  // Best effort: a progress bar must not fail a training. The folder must exist; anything but a regular file there is not ours.
   std::error_code unknown;
   const auto place = std::filesystem::absolute(m_path, unknown);
   const auto status = std::filesystem::status(place, unknown);

@@ -17,7 +17,7 @@ class ExitCodeFile {
   ExitCodeFile() = default;  // none
   explicit operator bool() const { return static_cast<bool>(m_file); }
   // Creates or truncates it; it stays empty until write(). Error (usage): it cannot be written, another run has it open, or its content is not an
-  // exit code, but somebody's data. From then on SIGTERM, SIGINT and SIGHUP, unless they are ignored or handled elsewhere, write 128 plus their
+  // exit code, but other data. From then on SIGTERM, SIGINT and SIGHUP, unless they are ignored or handled elsewhere, write 128 plus their
   // number, as for a cancel, and end the process with it. Call it once, before any thread is created.
   static Result<ExitCodeFile> open(const std::string& path);
   // One line, "143". Only for the process that opened it, not its forks. Error (internal): it could not be written, and stays empty.

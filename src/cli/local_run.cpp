@@ -37,7 +37,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view usual_run_dir = "trainstep-runs";
-// How long the gang may take to end if the guard was killed: whoever did that wants an end.
+// How long the gang may take to end if the guard was killed, which is treated as a stop request.
 constexpr Duration orphaned_grace{5'000};
 constexpr Duration guard_timeout{1'000};  // of the guard, for a reader of stderr
 

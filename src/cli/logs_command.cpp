@@ -69,7 +69,7 @@ class LogReader {
   }
 
  private:
-  // A stream cannot distinguish a lost connection from the end of the log: the pod tells.
+  // A stream cannot distinguish a lost connection from the end of the log: the status of the pod can.
   void look_at(const Json& object) {
     const auto member = m_index.member_of(object, m_job_uid, m_job_created);
     if (!member) return;

@@ -42,7 +42,7 @@ Fd open_for_writing(const std::string& path) {
   return fd;
 }
 
-// A file that is already open is written at its current position; a pipe of somebody else would block.
+// A file that is already open is written at its current position; a pipe of another process would block.
 std::optional<int> open_file(const std::string& path) {
   const auto opened = named_descriptor(path);
   struct stat status{};

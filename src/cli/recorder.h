@@ -19,7 +19,7 @@ namespace trainstep::cli {
 class Recorder : public run::Listener {
  public:
   // Creates or truncates it, readable by its owner only. `secrets` and other secrets (base/redact.h) are left out. Error: input; also for a FIFO that
-  // nobody has open for reading.
+  // has no reader.
   static Result<std::unique_ptr<Recorder>> open(const std::string& path, std::vector<std::string> secrets);
   ~Recorder() override;
   Recorder(const Recorder&) = delete;

@@ -14,7 +14,7 @@ namespace {
 
 enum class Place { here, cluster };
 
-// Local processes are never the default in a pod or a pipeline: the user would believe that the cluster trains.
+// Local processes are never the default in a pod or a pipeline: the user would assume that the training runs in the cluster.
 Result<Place> place_of(const StepCommand& command, const step::Inputs& inputs) {
   if (command.cluster == "local") return Place::here;
   if (command.cluster == "kubernetes") return Place::cluster;

@@ -35,6 +35,7 @@ void conceal_all(step::Inputs& inputs, const plan::Plan& plan);
 // Notices for the user who starts a job in a cluster, about its secrets and about variables that are not passed on.
 std::vector<std::string> notices_of(const step::Inputs& inputs, const plan::Plan& plan);
 
+// The subcommands render, run and check. Each returns the exit code (README.md, Exit codes).
 int run_render(const StepCommand& command);
 int run_run(const StepCommand& command);
 int run_check(const StepCommand& command);

@@ -43,7 +43,7 @@ cluster::Removal::Outcome remove(Connection& connection, const cluster::Submitte
   return ended;
 }
 
-// Somebody else may have deleted the job in the background: then it disappears before its pods.
+// Another client may have deleted the job in the background: then it disappears before its pods.
 std::optional<kube::ApiError> await_pods(Connection& connection, const cluster::Submitted& job) {
   const auto plan = cluster::plan_of(job);
   if (!plan) return std::nullopt;

@@ -13,7 +13,7 @@ namespace {
 constexpr Duration pod_timeout{60'000};
 constexpr Duration question_timeout{10'000};
 
-// This process runs in it: whoever lost it has set this status.
+// This process runs in it, so the status was set by a component that lost the pod.
 bool has_ended(const Json& pod) {
   const auto phase = text(at(&pod, "status"), "phase");
   return phase == "Failed" || phase == "Succeeded";
@@ -49,7 +49,7 @@ void AttemptOrder::ask_replaced(std::function<void(Result<bool>)> done) {
     const auto presence = presence_of(pod, m_facts.pod, m_facts.pod_uid);
     if (presence == Presence::there) return done(has_ended(*pod));
     if (presence == Presence::gone) return done(true);
-    done(Error{ErrorKind::unavailable, pod ? "no pod was answered" : pod.error().error.message});
+    done(Error{ErrorKind::unavailable, pod ? "the response is not a pod" : pod.error().error.message});
   });
 }
 

@@ -28,7 +28,7 @@ class AttemptOrder {
   // later than the job's annotation. Calls `done` once, immediately if nothing has to be read, otherwise from the loop; in doubt the job belongs to a
   // later attempt.
   void judge(const Json& job, std::function<void(bool later)> done);
-  // Whether another attempt may have replaced this one: our pod is gone, or has ended according to whoever lost it. `done`: as above. Errors:
+  // Whether another attempt may have replaced this one: our pod is gone, or its status says that it has ended. `done`: as above. Errors:
   // unavailable, it cannot be determined.
   void ask_replaced(std::function<void(Result<bool> replaced)> done);
   // Cancels a pending question.

@@ -16,7 +16,7 @@
 namespace trainstep::cluster {
 namespace {
 
-// How long a removal that the server rejects is retried: a cancelled step has at most 30 s to live.
+// How long a removal that the server rejects is retried: a cancelled step is killed after at most 30 s.
 constexpr Duration removal_timeout{25'000};
 // How long the response to a create is waited for before the job is looked for by its name.
 constexpr Duration create_timeout{1'000};
@@ -213,7 +213,7 @@ Result<std::vector<run::OutputFound>> ClusterBackend::collect() {
 
 // --- keeping the job for the next attempt of its step, and what an earlier one has kept (docs/adr/0021)
 
-// Also while it is being removed: a cancel or a limit was about to end it, and then the signal came.
+// Also during a removal: the signal arrived after a cancel or a limit had started it.
 void ClusterBackend::dies_at(Time time) {
   m_time.set(time);
   if (!m_removal_wanted || m_gone || m_keep_timer) return;
@@ -422,7 +422,7 @@ void ClusterBackend::remove_seen() {
                                                       [this](Removal::Outcome outcome) { removal_ended(std::move(outcome)); }});
 }
 
-// A cancel of the run ends the job whoever follows it, except a later attempt, which is told of the cancel as well – unless the cancel is an old one.
+// A cancel of the run ends the job even if another attempt follows it, except a later one, which is notified of the cancel itself (unless the cancel is an old one).
 bool ClusterBackend::is_anothers(const Json& job) const { return m_removal_at_once ? m_seen.order().is_later(job) : m_seen.is_taken_over(job); }
 
 bool ClusterBackend::has_succeeded_for_somebody(const Json& job) const {

@@ -46,7 +46,7 @@ class ClusterBackend : public run::Backend {
   void ordered_by(AttemptOrder& order) { m_seen.ordered_by(order); }
   // Before prepare(): no job is created or followed; one that an earlier attempt has created is only looked for if it is to be removed or kept.
   void only_end() { m_only_end = true; }
-  // The step was told to stop, and why is still being determined: from now on no job is created.
+  // A stop was requested, and its reason is still being determined: from now on no job is created.
   void make_none() {
     m_make_none = true;
     if (m_submission) m_submission->hold();
@@ -82,12 +82,12 @@ class ClusterBackend : public run::Backend {
   // After the outputs are safe: cluster/job_cleanup.h. Calls `done` once, from the loop, with what could not be done (empty: nothing); `tell`: what
   // it waits for.
   void conclude(const result::Verdict& verdict, std::function<void(std::string text)> tell, std::function<void(std::string problem)> done);
-  // Call it before conclude(): what the job has delivered is or will be deleted, so that whoever finds the job has to create it again.
+  // Call it before conclude(): what the job has delivered is or will be deleted, so that an attempt that finds the job must recreate it.
   void data_goes() { m_data_goes = true; }
   // The end that the job's step has reported to its pipeline; unset: none.
   [[nodiscard]] std::optional<result::VerdictClass> told() const { return m_seen.told(); }
   [[nodiscard]] bool exists() const { return m_submitted.has_value(); }
-  // It had ended before this attempt first saw it: what it delivered may have been deleted since.
+  // It had ended before this attempt first saw it: its delivered outputs may have been deleted since.
   [[nodiscard]] bool was_over() const { return m_was_over; }
   [[nodiscard]] bool gone() const { return m_gone; }
 
@@ -137,7 +137,7 @@ class ClusterBackend : public run::Backend {
   }
   [[nodiscard]] kube::Path job_path() const;
 
-  static constexpr std::string_view may_appear = "a create request was not answered: a job of this run may still appear";
+  static constexpr std::string_view may_appear = "a create request got no response: a job of this run may still appear";
 
   kube::Client& m_client;
   const plan::Plan& m_plan;

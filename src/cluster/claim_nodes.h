@@ -30,7 +30,7 @@ struct MountedClaim {
 // job_options.single_node is false, because it has no consequence then.
 std::vector<MountedClaim> mounted_claims(const plan::Plan& plan);
 
-// From the modes of the volume, or the requested ones as long as there is none. ReadOnlyMany counts if nobody writes. Any JSON is allowed.
+// From the modes of the volume, or the requested ones as long as there is none. ReadOnlyMany counts if no pod writes. Any JSON is allowed.
 ClaimAccess access_of(const Json& claim, bool read_only);
 ClaimAccess access_of_mode(const std::string& mode);
 

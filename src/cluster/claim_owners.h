@@ -14,7 +14,7 @@ namespace trainstep::cluster {
 
 // The labels of such a claim.
 Json claim_labels(const std::string& run);
-// This program has created it for jobs. One without owners belongs to whoever removed them, unless it is of a run whose job is just being recreated.
+// This program has created it for jobs. One without owners was released by a user, unless it belongs to a run whose job is being recreated.
 bool is_made_for_jobs(const Json& claim, const std::string& run);
 // The job and its owners, as owners of something else.
 Json owners_for(const Json& job);

@@ -1,4 +1,4 @@
-// What a step in a cluster knows about the ways of its data: claims, object stores, the image with the agent.
+// How a step in a cluster can transfer data: claims, object stores, the image with the agent.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -33,7 +33,7 @@ bool has_addresses(const plan::Request& request);
 inline constexpr std::string_view launcher_config = "kfp-launcher";
 
 // The ConfigMap kfp-launcher of the namespace, as far as it configures object stores ("": not set). If the API server says that there is none, or for
-// some seconds that it may not be read, KFP's defaults apply, which `say` is told. Errors: unavailable; what a gateway says for some seconds.
+// some seconds that it may not be read, KFP's defaults apply, which is reported to `say`. Errors: unavailable; what a gateway says for some seconds.
 struct LauncherConfig {
   std::string providers;
   std::string root;  // "defaultPipelineRoot": where artifacts of the namespace go

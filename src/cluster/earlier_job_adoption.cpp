@@ -41,7 +41,7 @@ void EarlierJobAdoption::looked(const JobSearch::Answer& found, Time began) {
     if (auto plan = m_context.make_plan()) return m_sink.follow(std::move(*plan), {});  // which says so
   if (!m_failed) return;
   auto error = *m_failed;
-  // Nobody has answered, and now somebody does.
+  // No server responded before, and now one does.
   if (found && error.kind == ErrorKind::unavailable && m_context.loop.now() - began > slow) {
     m_failed.reset();
     return m_sink.read_again();

@@ -57,7 +57,7 @@ struct Facts {
   Duration grace{30'000};                                 // of our pod, between SIGTERM and SIGKILL
   std::optional<Time> written;                            // when our pod was created or scheduled: the cluster's clock is later now
   std::optional<Time> began;                              // when our pod was created, if by a Workflow: later for each attempt than for those before
-  bool launcher = false;             // we run below KFP's launcher, which dies of the SIGTERM and takes us with it within a second
+  bool launcher = false;             // we run below KFP's launcher, which exits on SIGTERM, so that we are killed within a second
   std::vector<std::string> notices;  // what could not be found out, and the consequence
 };
 
@@ -70,7 +70,7 @@ Facts facts_for_job_elsewhere(Facts facts);
 
 // Reads our own pod, in its namespace, or in `name_space` if that is not known. If no pod has that name, or it may not be read, looks for it among
 // the pods of the namespace: by the id of its node, otherwise by the start of its name, then by its name again for some seconds. That it may not be
-// read or cannot be found is a notice, not an error; but if Argo has named its node, the pod exists as long as nobody has removed it. `retry`: for
+// read or cannot be found is a notice, not an error; but if Argo has named its node, the pod exists unless it was deleted. `retry`: for
 // the first request. Errors: unavailable; not_found, it was removed.
 void find_facts(kube::Client& client, const std::string& name_space, const OwnPod& pod, std::function<void(Result<Facts>)> done,
                 kube::Retry retry = {});

@@ -1,4 +1,4 @@
-// The last seen versions of objects. Watches, lists and GETs may be answered by several API servers, some of which are behind. Pure.
+// The last seen versions of objects. Watches, lists and GETs may be answered by several API servers, some of which may lag. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

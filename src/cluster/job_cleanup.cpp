@@ -46,7 +46,7 @@ void JobCleanup::begin(const result::Verdict& verdict) {
   const bool owner_cleans = m_facts.workflow && cleanup == "default";
   const bool goes = verdict.verdict_class == cancelled || (has_succeeded && !keep && !owner_cleans);
   m_releases_claim = goes && m_facts.workflow && m_claim.exists();
-  if (verdict.verdict_class == cancelled && !m_job.awaits_pods) return finish("");  // its removal is accepted; nobody waits for it
+  if (verdict.verdict_class == cancelled && !m_job.awaits_pods) return finish("");  // its removal is accepted, and not waited for
   if (m_job.removed) return remove_to_the_end();
   if (!m_job.removing && (keep || owner_cleans)) return verdict.verdict_class == interrupted ? finish("") : mark(verdict);
   const bool leaves_claim = m_claim.is_for_next() && !m_job.at_once && !m_time.is_limited();

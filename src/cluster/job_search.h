@@ -20,7 +20,7 @@ class JobSearch {
     job_types::Resource resource;
     Json object;
   };
-  // nullopt: no resource of the job type has an object of that name, or it belongs to somebody else.
+  // nullopt: no resource of the job type has an object of that name, or it belongs to another run.
   using Answer = tl::expected<std::optional<Found>, kube::ApiError>;
   // Looks once, except for `retry`, with which odd answers are asked again for some seconds, too; calls `done` once, from the loop. `client` must
   // outlive it. `served`: the resource that is known to be served; otherwise all candidates of the job type.

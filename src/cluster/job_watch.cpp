@@ -18,7 +18,7 @@ constexpr int most_end_looks = 8;  // after some 40 minutes the renewal of the w
 constexpr Duration next_list{1'000};
 constexpr int most_old_lists = 5;
 constexpr int most_vain_looks = 8;  // consecutive responses that are not from an API server: a minute
-// API servers may be behind each other: a job is gone after this many consecutive responses, a pod after this many lists without it.
+// API servers may lag behind each other: a job is gone after this many consecutive responses, a pod after this many lists without it.
 constexpr int absences_believed = 3;
 constexpr int lists_believed = 2;
 constexpr int old_lists_believed = 12;  // … that are older than the pod: a server restored from a backup has no others
@@ -104,7 +104,7 @@ void JobWatch::ask_for_job() {
   if (m_gone || is_closed() || m_question || m_question_timer) return;
   m_question = m_client.get(m_job.path, {}, {}, [this](const kube::Answer& answer) {
     m_question = {};
-    if (is_closed()) return;  // nobody follows it any more
+    if (is_closed()) return;  // it is not followed any more
     const auto presence = presence_of(answer, m_job.path.name, m_job.uid);
     if (presence == Presence::gone && has_gone(answer)) return job_gone();
     if (presence != Presence::there) return ask_again();

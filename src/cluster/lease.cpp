@@ -116,7 +116,7 @@ void Lease::mark(const std::string& version, kube::Retry retry, Done done) {
   write_follower(change["metadata"]["annotations"]);
   m_call = m_client.merge_patch(path(), change, retry, [this, retry, done = std::move(done)](const kube::Answer& answer) {
     if (!answer) return done(answer.error());
-    // Whoever removed the deadline from the job may not have reached its launcher.
+    // The attempt that removed the deadline from the job may not have reached its launcher.
     if (m_job.resource.has_launcher_job) return patch_launcher(own_seconds(), retry, done);
     done(std::nullopt);
   });

@@ -23,10 +23,11 @@ inline constexpr std::string_view own_deadline_annotation = "trainstep.dev/own-d
 // On the job: the process that follows it, if that is not the one that created it (random, like attempt_annotation). Set by whoever adopts the job.
 inline constexpr std::string_view follower_annotation = "trainstep.dev/followed-by";
 
+// Whether the job is kept for the next attempt, with a deadline set by this program.
 bool is_leased(const Json& job);
 // Empty: the one that created it.
 std::string follower_of(const Json& job);
-// Its deadline from its start without the keeping, whoever has set it: its inputs, a patch of them, a webhook or kubectl. `planned`: that of its
+// Its deadline relative to its start, without the one set for keeping it, from any source: its inputs, a patch of them, a webhook or kubectl. `planned`: that of its
 // inputs.
 std::optional<Duration> own_deadline(const Json& job, std::optional<Duration> planned);
 // A deadline has ended it.
@@ -54,7 +55,7 @@ class Lease {
   Lease& operator=(const Lease&) = delete;
 
   // `version`: of the job as it was seen; if it has changed since, nothing is done (409). Empty: any version. If the deadline or the annotations do
-  // not persist – a webhook changes the job –, nothing would end it, or nobody would know whose deadline it is: it is removed again (422).
+  // not persist – a webhook changes the job –, nothing would end it, or the deadline could not be recognised as ours: it is removed again (422).
   void set(Time now, std::optional<Time> started, Duration length, const std::string& version, kube::Retry retry, Done done);
   // `version` as above: a PATCH that was delayed by the network must not take the job from an attempt that has adopted it in the meantime.
   void lift(const std::string& version, kube::Retry retry, Done done);

@@ -46,7 +46,7 @@ class OutputCollection {
   [[nodiscard]] bool in_progress() const { return m_done != nullptr; }
   // A signal arrived: if results are missing, the job and its data are kept, for the next attempt if the step is `retried`.
   void leave(int signal, bool retried);
-  // Nobody wants the results: the step was cancelled by `what`. Does nothing if they are here already.
+  // Abandons the results, because the step was cancelled by `what`. Does nothing if they have been fetched.
   void drop(const std::string& what);
 
  private:

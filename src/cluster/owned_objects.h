@@ -17,7 +17,7 @@ namespace trainstep::cluster {
 struct OwnedObject {
   std::string plural;  // "secrets", "persistentvolumeclaims"; of the core API group
   Json object;         // with its metadata.name
-  bool may_be_there;   // somebody may have created it for many jobs: then it belongs to them and stays unchanged
+  bool may_be_there;   // it may have been created for many jobs: then it belongs to them and is left unchanged
 };
 
 // `access_mode`: "ReadWriteMany" if it is empty.

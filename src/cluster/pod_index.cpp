@@ -15,7 +15,7 @@ std::vector<std::string> keys_of(const std::string& selector) {
   return keys;
 }
 
-// Anybody who may create pods here may give them any labels; controllers set the owner. Between an MPIJob and the pod of its launcher is a Job, of
+// Pods can be created with any labels; controllers set the owner. Between an MPIJob and the pod of its launcher is a Job, of
 // which only the name is known.
 bool is_owned(const Json& metadata, const std::string& job_uid, const std::string& launcher) {
   const auto* owners = trainstep::find(metadata, "ownerReferences");

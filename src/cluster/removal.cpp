@@ -13,7 +13,7 @@ namespace trainstep::cluster {
 namespace {
 
 constexpr int most_versioned_conflicts = 5;  // of an object that changes between each look and its DELETE; then it is deleted as it is
-// An API server that has just started refuses everybody for moments; another refusal is meant.
+// An API server that has just started rejects all requests for a moment; a later rejection is final.
 constexpr Duration refusal_timeout{10'000};
 // How long a response is waited for silently, and before the object is read instead.
 constexpr Duration answer_due{5'000};
@@ -176,7 +176,7 @@ void Removal::absent() {
   remove();
 }
 
-// A DELETE without a response may have been accepted. So may somebody else's, which leaves the pods for later.
+// A DELETE without a response may have been accepted. So may that of another client, which orphans the pods.
 void Removal::try_again() {
   if (m_order.spares && m_order.spares(m_last)) return finish(End::spared);
   if (m_lost && is_going(m_last) && (takes_dependents(m_last) || m_hopeless)) return answered(Json(), false);

@@ -42,7 +42,7 @@ class SecretKeys : public objectstore::CredentialsProvider {
   objectstore::Credentials m_keys;
   Say m_say;
   bool m_refused = false;
-  std::string m_renewal;  // what came of it
+  std::string m_renewal;  // the outcome of the last renewal
   std::vector<Done> m_waiting;
   kube::PendingCall m_call;
 };

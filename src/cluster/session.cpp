@@ -316,7 +316,7 @@ std::string Session::what_may_be_left() const {
   return left + "; its run is unknown, see trainstep list";
 }
 
-// Empty: only our own pod tells.
+// Empty: it is known only from our own pod.
 std::string Session::known_run() const {
   if (m_plan) return m_plan->run_id;
   if (!m_options.run_id.empty() || !m_known) return m_options.run_id;

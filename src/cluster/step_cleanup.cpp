@@ -43,7 +43,7 @@ bool StepCleanup::resumes() const {
   return m_verdict.verdict_class != succeeded && m_context.plan && !m_context.plan->data.task.checkpoints.path.empty();
 }
 
-// Results that were delivered but could not be downloaded are all that remains of the training – unless nobody wants them, or something was not
+// Results that were delivered but could not be downloaded are all that remains of the training – unless they were abandoned, or something was not
 // written.
 bool StepCleanup::unfetched() const {
   const auto* collection = m_context.collection;
@@ -90,7 +90,7 @@ void StepCleanup::clean_up_job() {
   const bool keep = keeps_data(), good = m_verdict.verdict_class == succeeded;
   const auto* report = backend.report();
   const bool taken_back = !good && !on_claims(*m_context.plan).empty();
-  const bool needed = taken_back || !m_context.plan->data.downloads.empty() || report == nullptr || report->shortened;  // by whoever adopts the job
+  const bool needed = taken_back || !m_context.plan->data.downloads.empty() || report == nullptr || report->shortened;  // by the attempt that adopts the job
   const auto* collection = m_context.collection;
   if (collection && (collection->lost() != Lost::nothing || (!keep && needed))) backend.data_goes();
   if (good && m_context.data)

@@ -150,7 +150,7 @@ std::string Submission::shown_name() const { return fmt::format("{}/{}", m_resou
 
 void Submission::fail(Error error) { m_sink.done(std::move(error)); }
 
-// Soon, and not for ever.
+// Short, and limited.
 bool Submission::again(std::function<void()> question, std::optional<Duration> floor) {
   if (++m_odd_answers > most_gateway_answers) return false;
   m_timer = m_client.loop().timer(std::min(m_client.pause(m_odd_answers, floor), longest_pause), std::move(question));
@@ -246,7 +246,7 @@ void Submission::create() {
   if (m_order == nullptr || !m_unsure.passed()) return make();
   m_unsure.set(sure_for);
   m_order->ask_replaced(m_lifetime.bind([this](const Result<bool>& replaced) {
-    // Also in doubt: the pod may not be read, or nobody responds, and then no create would be accepted either.
+    // Also if unknown: without permission to read the pod, or without a response, a create would not be accepted either.
     if (!replaced || !*replaced) return make();
     m_replaced = true;
     fail({ErrorKind::unavailable, "this step's pod is gone: the job is left to the next attempt"});
@@ -437,7 +437,7 @@ void Submission::remove(const std::string& uid) {
                                                                                   }});
 }
 
-// After a background deletion by somebody else its pods run until its finalizers are gone; our own DELETE removes them first, if permitted.
+// After a background deletion by another client its pods run until its finalizers are gone; our own DELETE removes them first, if permitted.
 void Submission::end_pods_of(const std::string& uid) {
   keep_claim(uid, [this, uid] {
     m_removal = std::make_unique<Removal>(m_client, Removal::Order{object_path(), uid},

@@ -36,7 +36,7 @@ class Submission {
  public:
   struct Sink {
     std::function<void(const std::string& line)> tell;  // for the log: what is done, what stands in the way
-    // called once, from the loop. Errors: input (refused, or the name belongs to somebody else), unavailable
+    // called once, from the loop. Errors: input (refused, or the name belongs to another run), unavailable
     std::function<void(Result<Submitted>)> done;
   };
   enum class Depth { create, dry_run };  // dry_run: nothing is created or deleted; `object` is what would be created, or what exists (adopted)

@@ -14,7 +14,7 @@ namespace trainstep::cluster {
 
 class WorkflowMonitor {
  public:
-  // `cancelled`: called once, when the pipeline wants an end ("the workflow was stopped"). `missed`: whenever our pod is no longer seen, though it
+  // `cancelled`: called once, when the pipeline stops the step ("the workflow was stopped"). `missed`: whenever our pod is no longer seen, though it
   // may exist.
   WorkflowMonitor(
       kube::Client& client, const Facts& facts, std::function<void(const std::string& what)> cancelled, std::function<void()> missed = [] {});

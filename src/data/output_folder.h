@@ -1,4 +1,4 @@
-// The hidden folder beside an output in which the output is written (pending_output.h).
+// The hidden folder next to an output in which the output is written (pending_output.h).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -14,9 +14,9 @@ struct OutputPlace {
   static constexpr auto inside_name = ".trainstep";
 
   std::filesystem::path target;
-  std::filesystem::path folder;  // `.NAME.trainstep` beside the target, or `.trainstep` in it
+  std::filesystem::path folder;  // `.NAME.trainstep` next to the target, or `.trainstep` in it
   std::filesystem::path path;    // of the output until it is committed: `new/NAME` in the folder
-  bool inside = false;           // the folder is in the target, because that is mounted, or nothing can be created beside it
+  bool inside = false;           // the folder is in the target, because that is mounted, or nothing can be created next to it
   bool over = false;             // the target is a mounted file
 
   // The current state, with the permissions of this process. A link at the target is followed.

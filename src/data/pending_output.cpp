@@ -55,7 +55,7 @@ fs::path free_name(const fs::path& path) {
   return fs::exists(fs::symlink_status(path, code)) ? kept_name(path) : path;
 }
 
-// A folder with the name of ours is ours only if a run noted so before anything was written in it.
+// A folder with the temporary name is ours only if a run wrote its owner note before writing anything else there.
 Result<void> check_ours(const OutputPlace& place) {
   std::error_code code;
   const auto waiting = place.path.parent_path();
@@ -165,7 +165,7 @@ Result<std::optional<fs::path>> PendingOutput::commit_beside() {
   return aside;
 }
 
-// The output is a link. If its target is beside it, that is the output; a target elsewhere may change or vanish, and is copied.
+// The output is a link. If its target is next to it, that is the output; a target elsewhere may change or disappear, and is copied.
 Result<void> PendingOutput::settle_link(const GoOn& go_on) {
   std::error_code code;
   const auto to = fs::canonical(m_place.path, code);
@@ -249,7 +249,7 @@ Result<std::optional<fs::path>> PendingOutput::commit_inside() {
   return fs::exists(aside, code) ? std::optional(aside) : std::nullopt;
 }
 
-// A mounted file can only be rewritten in place. Until that is done, the complete output is beside it.
+// A mounted file can only be rewritten in place. Until that is done, the complete output is next to it.
 Result<std::optional<fs::path>> PendingOutput::commit_over() {
   std::error_code code;
   if (fs::is_directory(m_place.path, code))

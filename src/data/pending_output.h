@@ -1,4 +1,4 @@
-// An output that is not yet in its place: written beside it, and moved there as a whole (docs/adr/0018).
+// An output that is written to a temporary path next to its target, and renamed as a whole on commit (docs/adr/0018).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace trainstep {
 
-// It is `.NAME.trainstep/new/NAME` beside the target; inside the target if that is a mounted folder, or its own folder accepts no new entries. An
+// It is `.NAME.trainstep/new/NAME` next to the target; inside the target if that is a mounted folder, or its own folder accepts no new entries. An
 // open PendingOutput locks the target for as long as its process lives.
 class PendingOutput {
  public:
@@ -43,10 +43,10 @@ class PendingOutput {
   // The path to write to. Its parent exists; the path itself exists only if an earlier attempt left it.
   [[nodiscard]] const std::filesystem::path& path() const { return m_place.path; }
   [[nodiscard]] const std::filesystem::path& target() const { return m_place.target; }
-  // For messages: where content will be kept: at path(), or its folder if the program wrote beside path(). Empty: there is none.
+  // For messages: where content will be kept: at path(), or its folder if the program wrote next to path(). Empty: none.
   [[nodiscard]] std::filesystem::path left() const;
 
-  // Error (conflict): the folder was removed since open(), with what had been written until then, so that what is there now may be anybody's; or it,
+  // Error (conflict): the folder was removed since open(), with what had been written until then, so that what is there now may not be this run's; or it,
   // or one above it, was renamed, so that the target's path leads elsewhere.
   [[nodiscard]] Result<void> check_kept() const;
   // Moves what was written to the target; does nothing if there is nothing. Links in it keep their targets, or become copies where the target

@@ -25,7 +25,7 @@ bool any_part_sounds_secret(std::string_view place) {
   return false;
 }
 
-// Whether a word in it sounds like the name of a secret, or there is user information before a host ("me:password@host"): the rest is unknown then.
+// Whether it contains the name of a secret or user information of a URL ("me:password@host"); the rest may then be a secret.
 bool may_hold_secret(std::string_view text) {
   if (!written_secrets(text).empty()) return true;  // a private key has no name
   if (const auto at = text.find('@'); at != std::string_view::npos && text.substr(0, at).find(':') != std::string_view::npos) return true;

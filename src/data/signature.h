@@ -17,7 +17,7 @@ Result<void> sign(const OutputPlace& place, const std::string& signer, const std
 
 // Removes the signature after a commit without signer.
 void unsign(const OutputPlace& place);
-// Removes a signature stored beside the target, after the signed output was moved away: it does not apply to what is there now.
+// Removes a signature stored next to the target, after the signed output was moved away: it does not apply to what is there now.
 void forget_signature_beside(const OutputPlace& place);
 
 // `touched`: files of the same names and sizes, but written since, or links with other targets; on a file system that shows other times on another

@@ -25,6 +25,7 @@ struct TakenBack {
   Restored restored;
   std::filesystem::path where;  // kept until the next run with this target
 };
+// As above, but takes the lock itself and releases it.
 Result<std::optional<TakenBack>> take_back(const std::filesystem::path& target, const std::string& signer);
 
 // For messages: "model: the training's output stays at …", and where the displaced contents are. Empty: the output there is not the signer's.

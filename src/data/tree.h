@@ -22,6 +22,7 @@ using Problem = std::optional<std::string>;
 std::optional<Json> big_integer(std::string_view digits);
 // Whether a decimal literal is exactly 0: 0.0, -0e9.
 bool is_zero(std::string_view decimal);
+// The message for an integer for which big_integer() returns nullopt.
 std::string big_integer_problem(std::string_view digits);
 
 // The size of a finished value.

@@ -99,7 +99,7 @@ struct PodWarningSeen {
 struct LogComplete {
   MemberIndex member;
   std::string attempt;  // as named by FollowLog
-  bool whole = true;    // nothing of it is missing, as far as the server tells
+  bool whole = true;    // no line is missing, as far as the server reports
 };  // everything of it that can be read was sent as MemberOutput
 struct CancelSeen {
   std::string what;  // "the pipeline's run was terminated"
@@ -145,7 +145,7 @@ struct ShowOutput {
 struct Say {
   std::string text;
   bool warning = false;
-};  // a log line; a warning tells that something goes wrong
+};  // a log line; a warning is about a problem
 struct ShowProgress {
   int done;
   int of;
@@ -169,12 +169,12 @@ struct EndLog {
 struct LookAgain {};       // at the job and all its pods, now; PodsListed follows
 struct WatchPodEvents {};  // from now on, as PodWarningSeen; ordered once
 struct RemoveJob {
-  // The run is cancelled: delete the job whatever became of it, and whoever follows it. Otherwise it must be the job that was seen, or it is read
+  // The run is cancelled: delete the job whatever its status, even if another attempt follows it. Otherwise it must be the job that was seen, or it is read
   // again: a job that has succeeded since is left to its Workflow, one that another attempt of the step has adopted to that attempt.
   bool at_once = false;
-  // Not requested by anybody (a limit, a lasting obstacle): a job that has succeeded since is not a failure, with a Workflow or without.
+  // Not requested by a user (a limit, a persistent problem): a job that has succeeded since is not a failure, with a Workflow or without.
   bool unless_succeeded = false;
-};  // now: nobody waits for its end any more; JobGone, JobFollowed, JobSpared or BackendFailed follows
+};  // now: its end is not awaited any more; JobGone, JobFollowed, JobSpared or BackendFailed follows
 struct KeepJob {};  // leave it to the next attempt, with a deadline in case none comes; JobKept follows
 struct Finish {
   result::Verdict verdict;

@@ -49,7 +49,7 @@ std::optional<Culprit> first_to_fail(const std::vector<MemberState>& members, co
   if (auto failed = first_failed(members)) return failed;
   // All that failed were restarted: the last failure is the one that exceeded the limit.
   if (auto last = find_culprit(members.size(), [&](MemberIndex i) { return earlier[i]; }, is_later)) return last;
-  // Pods that somebody deleted, if their end was seen and the operator does not report earlier failures.
+  // Pods that another client deleted, if their end was seen and the operator does not report earlier failures.
   if (failed_by_restarts(judgement)) return std::nullopt;
   const auto stopped = [&](MemberIndex i) { return members[i].life == Life::stopped && !members[i].end().vanished ? &members[i] : nullptr; };
   return find_culprit(members.size(), stopped, is_earlier);

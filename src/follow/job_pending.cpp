@@ -77,7 +77,7 @@ void JobPending::read(MemberIndex member, const job_types::PodView& pod, Time at
   if (pending && only_backs_off(*pending)) {
     // Between two attempts the kubelet only reports that it waits; its message about the attempt says more.
     if (slot.pending && is_of_a_pull(*slot.pending)) return;
-    // The reason has not been seen, it may be an overloaded registry: one of the next attempts will tell.
+    // The reason is not known yet and may be an overloaded registry: one of the next attempts will report it.
     pending->limit = cause_unknown;
   }
   slot.pending = std::move(pending);
@@ -165,7 +165,7 @@ void JobPending::ask_for_events(const JobPods& pods) {
   if (m_events_awaited) m_actions.add(WatchPodEvents{});
 }
 
-// For a lost node nobody confirms that its pods have ended: they stay, and their operator creates no others, until the node is removed.
+// For a lost node the end of its pods is never confirmed: they stay, and their operator creates no others, until the node is removed.
 void JobPending::tell_of_pods_that_go(const JobPods& pods, bool expected) {
   m_going_awaited = false;
   if (expected) return;

@@ -214,7 +214,7 @@ void JobPods::attempt_ends(MemberIndex member, Termination ending, Time at) {
   m_actions.start_timer(JobTimer::waits_beside, beside_is_told);
 }
 
-// A gang dies together: after the first few, the others are only counted (failure_verdict). The log is read of every member that may be the first.
+// The members of a gang fail together: after the first few, the others are only counted (failure_verdict). The log is read of every member that may be the first.
 void JobPods::tell_failure(MemberIndex member) {
   constexpr int told_one_by_one = 5;
   if (m_stage.decided) return;  // ended by us
@@ -251,7 +251,7 @@ void JobPods::open_log(MemberIndex member) {
   m_metrics.begin(member, slot.attempt);
 }
 
-// It says why the program could not start.
+// Its log shows why the program could not start.
 void JobPods::open_init_log(MemberIndex member) {
   auto& slot = m_slots[member];
   const auto* container = failed_init_container(*slot.pod);
@@ -273,7 +273,7 @@ void JobPods::go_back_to_metrics(MemberIndex member) {
   m_actions.warn(fmt::format("{}: the training finished in an attempt whose metrics are unknown; they may be missing", m_rules.members[member].name));
 }
 
-// The log of an attempt that nobody followed, in a container that has been restarted since.
+// The log of an attempt that was not followed, in a container that has been restarted since.
 bool JobPods::open_previous_log(MemberIndex member) {
   const auto& slot = m_slots[member];
   const auto* container = slot.pod ? program_container(*slot.pod, m_rules.members[member].container) : nullptr;

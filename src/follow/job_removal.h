@@ -26,7 +26,7 @@ class JobRemoval {
   void spared() { m_removing = false; }
   // It is deleted. True: the output of its programs is awaited, which is shown if there is time; the timer logs_over ends that.
   bool await_last_lines(const result::Verdict& verdict, const JobLogs& logs);
-  // Somebody does not want to wait for what is still in progress.
+  // The wait for operations in progress is ended.
   void warn_unfinished();
 
   [[nodiscard]] bool removing() const { return m_removing; }

@@ -102,7 +102,7 @@ void JobRunState::going(const std::string& finalizers) {
   if (first) start_timer(JobTimer::deletion_over, m_job_rules.deletion);
 }
 
-// After a background deletion by somebody else its pods run until its finalizers are gone; our own DELETE removes them first.
+// After a background deletion by another client its pods run until its finalizers are gone; our own DELETE removes them first.
 void JobRunState::check_deletion(Time at) {
   if (m_verdict || m_over) return;
   m_deletion_is_due = !m_fresh;
@@ -191,7 +191,7 @@ void JobRunState::on(const JobKept&, Time /*at*/) {
   if (m_removal.keeping()) finish();
 }
 
-// If another attempt follows the job, this one – starting, told to stop, or about to judge – was lost, and its process survived.
+// If another attempt follows the job, this one (starting, stopping, or about to report) was lost, and its process survived.
 void JobRunState::on(const JobFollowed&, Time /*at*/) {
   if (m_finished || (m_verdict && !m_removal.removing()) || m_removal.awaits_last_lines()) return;
   m_verdict = followed_by_another(m_verdict ? &*m_verdict : nullptr);

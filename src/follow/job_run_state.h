@@ -26,11 +26,11 @@ namespace trainstep::follow {
 //   Limits: each phase has its own clock, which counts all time in it, including that before an earlier attempt's job was adopted. Exceeding
 //   queued or scheduling is a lack of capacity, all others are timeouts. Pending: follow/pending.h. No operator: system. Neither while the API
 //   server cannot be reached. Before a job is ended because of its known state, it is read again: a watch may be silent without being noticed. A
-//   job that disappears before its end was seen: unknown (system); so is one that somebody deletes and whose finalizers hold it for long without
+//   job that disappears before its end was seen: unknown (system); so is one that another client deletes and whose finalizers hold it for long without
 //   a running pod. Cancel: RemoveJob before anything else. Eviction when another attempt may follow: the job is left to it, for a while
 //   (interrupted). Any other removal: a job that another attempt of the step has adopted is left to it (interrupted). A second SIGINT, and at a
 //   terminal any second signal, also ends the removal: the message says what is known. It does not end the keeping. Nothing is said about a job
-//   that is not known: whoever has seen it reports what became of it. Attached: no actions but those for logs and events, whatever happens. The
+//   that is not known: the attempt that saw it reports its outcome. Attached: no actions but those for logs and events, whatever happens. The
 //   output of programs that are ended, except by a cancel, is read to the end of their grace. After the end of the job a stop, a cancel or a lost
 //   server only ends the waiting for logs: the verdict is that of the job.
 // What it knows is kept by its parts: job_pods.h pods and attempts, job_logs.h their logs, job_pending.h what keeps them from running, phase_clock.h
@@ -109,7 +109,7 @@ class JobRunState : public RunState {
   bool m_fresh = false;    // everything was just read again
   // To be checked when that is done.
   bool m_operator_is_due = false, m_limit_is_due = false, m_deletion_is_due = false;
-  bool m_deleting = false;   // somebody else is deleting the job
+  bool m_deleting = false;   // another client is deleting the job
   std::string m_finalizers;  // that hold it
   std::optional<EvictionSeen> m_eviction;
   bool m_restarts_are_ours = false;

@@ -124,7 +124,7 @@ result::Verdict end_verdict(const JobFacts& facts) {
                         facts.job_rules->job),
             std::nullopt, false, 0};
   if (facts.judgement->reason != job_types::contradicted || facts.awaited_have_succeeded()) return success;
-  // A status that says both is worth nothing: the exit codes of the awaited members are what is known.
+  // A status with both conditions is unreliable: the exit codes of the awaited members decide.
   bool failed = false;
   for (MemberIndex i = 0; i < facts.members->size(); ++i)
     failed = failed || (facts.rules->members[i].awaited && (*facts.members)[i].life == Life::failed);

@@ -16,7 +16,7 @@ std::optional<Duration> pending_limit(const Pending& pending, const plan::Limits
 
 void PendingClock::see(const Present& present, Time at) {
   using Kind = Pending::Kind;
-  // A pull, or a container, that fails first for good and then for lack of a response has not worked in between.
+  // A pull, or a container, that fails first permanently and then transiently has not succeeded in between: its clock keeps running.
   const auto same = [&](std::size_t kind) {
     const auto is = [kind](Kind one) { return kind == static_cast<std::size_t>(one); };
     const auto there = [&](Kind one) { return present.at(static_cast<std::size_t>(one)) != nullptr; };

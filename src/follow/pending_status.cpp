@@ -101,7 +101,7 @@ std::optional<Pending> of_container(const std::string& member, const ContainerVi
   if (any_of(pulls, container.reason))
     return Pending{
         Kind::image, member,
-        with(": cannot pull the image", container.message) + " (is its name right? a private registry needs job_options.image_pull_secrets)",
+        with(": cannot pull the image", container.message) + " (check its name; a private registry requires job_options.image_pull_secrets)",
         minutes_5};
   if (any_of(settings, container.reason))
     return Pending{Kind::configuration, member, with(": cannot create the container", container.message), minutes_2};
@@ -112,7 +112,7 @@ std::optional<Pending> of_container(const std::string& member, const ContainerVi
 std::optional<Pending> of_init_container(const std::string& member, const ContainerView& container) {
   if (container.sidecar || container.state != ContainerView::State::waiting || !container.last || container.last->exit_code == 0) return std::nullopt;
   return Pending{Kind::initializing, member,
-                 fmt::format(": init container {} failed (exit code {}), it is being restarted", container.name, container.last->exit_code),
+                 fmt::format(": init container {} failed (exit code {}); restarting it", container.name, container.last->exit_code),
                  std::nullopt};
 }
 
@@ -148,9 +148,9 @@ std::optional<Pending> pending_by_warning(const WarningSeen& warning) {
   const auto message = told_by(warning.message);
   // MPIJob v1 drops the cause: "Created worker pod:" (training-operator 1.9, pkg/controller.v1/mpi/mpijob_controller.go). It may be a quota.
   if (message.starts_with("Created "))
-    return Pending{Kind::quota, warning.object, ": cannot create its pods, and the operator does not say why; is it a quota?", std::nullopt};
+    return Pending{Kind::quota, warning.object, ": cannot create its pods, and the operator does not report the reason; perhaps a quota is exceeded", std::nullopt};
   if (contains(message, "exceeded quota")) return Pending{Kind::quota, warning.object, with(": its pods wait for quota", message), std::nullopt};
-  // A webhook that cannot be called has not answered; a denial ("admission webhook "x" denied the request") is an answer, whatever its words.
+  // A webhook that cannot be called has made no decision; a denial ("admission webhook "x" denied the request") is final, whatever its message.
   if (contains(message, "denied the request"))
     return Pending{Kind::pods_refused, warning.object, with(": its pods are rejected", message), minutes_2};
   if (!contains(message, "failed calling webhook") && may_pass(message))

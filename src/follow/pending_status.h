@@ -12,7 +12,7 @@ namespace trainstep::follow {
 
 // What keeps this pod from running; nullopt: nothing is known.
 std::optional<Pending> pending_by_status(const Member& member, const job_types::PodView& pod);
-// What a Warning event of a job says about pods that do not exist; nullopt: it is about something else.
+// What a Warning event of a job reports about pods that do not exist; nullopt: it is about something else.
 std::optional<Pending> pending_by_warning(const WarningSeen& warning);
 
 }  // namespace trainstep::follow

@@ -100,7 +100,7 @@ Duration PhaseClock::between(const Adopted& job, Time from, const std::optional<
   return std::max(std::min(to.value_or(job.found), job.found) - std::max(from, job.created), Duration{});
 }
 
-// The time that it had spent in a phase when it was found, as far as its pods tell. If they were recreated, only the present ones are known.
+// The time that it had spent in a phase when it was found, as far as its pods show. If they were recreated, only the current ones are known.
 Duration PhaseClock::before(result::Phase phase, const Adopted& job, const JobPods& pods) const {
   using enum result::Phase;
   auto made = job.found;              // the first pod

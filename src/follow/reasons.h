@@ -9,7 +9,7 @@ namespace trainstep::follow {
 // It was kept for the next attempt of its step (KeepJob), and its deadline passed before one started.
 inline constexpr std::string_view kept_in_vain = "KeptInVain";
 
-// Somebody is deleting it; the message names the finalizers that hold it. Only for a job that has not ended.
+// Another client is deleting it; the message names the finalizers that hold it. Only for a job that has not ended.
 inline constexpr std::string_view being_deleted = "BeingDeleted";
 
 }  // namespace trainstep::follow

@@ -18,6 +18,7 @@ result::FirstFailure first_failure(const Rules& rules, const std::vector<MemberS
 // The same for `state`, which may be an earlier attempt of the member.
 result::FirstFailure failure_of(const Rules& rules, const std::vector<MemberState>& members, MemberIndex member, const MemberState& state);
 
+// The verdict `user` for a program that failed after this many restarts.
 result::Verdict failed_verdict(result::FirstFailure failure, int restarts);
 
 // Calls take(line, near_end) for each line of `lines` (complete lines; passed without newline); near_end: it is among the last 200, the size of a

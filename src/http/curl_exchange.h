@@ -69,6 +69,7 @@ struct Exchange {
   EasyHandle easy;  // destroyed first: it refers to the other members
 };
 
+// The TLS and proxy settings of the request, or the defaults if it has none.
 const Endpoint& endpoint_of(const Request& request);
 
 // Creates the exchange's easy handle, ready to be added to a multi handle.

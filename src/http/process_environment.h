@@ -21,7 +21,7 @@ Environment process_environment();
 std::string proxy_for(const Url& url, const Environment& environment);
 
 // The file of certificate authorities: SSL_CERT_FILE, otherwise the first existing one of those that distributions use. The release is static, so its
-// OpenSSL does not know where the machine keeps them. nullopt: there is none.
+// The statically linked OpenSSL does not know the machine's certificate directory. nullopt: none found.
 std::optional<std::string> system_certificates(const Environment& environment);
 
 }  // namespace trainstep::http

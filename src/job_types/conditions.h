@@ -31,6 +31,7 @@ std::optional<Judgement> judge_end(const Json& object, const Json* success, cons
 // The conditions Created, Running, Restarting and Suspended of both operators, for an unfinished job.
 Judgement judge_unfinished(const Json& object);
 
+// The object's `status`; null if it is absent or not an object.
 const Json* status_of(const Json& object);
 
 }  // namespace trainstep::job_types

@@ -28,6 +28,7 @@ struct MpiPlace {
 // MPI: mpirun and the program, or only the program if it starts its own ranks. The number of ranks is workers × processes per worker.
 Words mpirun_words(const plan::Plan& plan, const MpiPlace& place, Words program);
 
+// The arguments without their sources.
 std::vector<std::string> texts(const Words& words);
 
 }  // namespace trainstep::job_types

@@ -56,7 +56,7 @@ struct PodView {
   [[nodiscard]] bool began() const;
   // It failed because it exceeded its own disk limits, not because its node was short of disk.
   [[nodiscard]] bool over_its_limit() const;
-  // It was ended by something other than the program: eviction, preemption, loss of its node.
+  // The pod was ended by something other than the program: eviction, preemption, loss of its node.
   [[nodiscard]] bool disrupted() const;
 };
 

@@ -14,6 +14,7 @@ struct PodTemplate {
   std::string type;     // the replica type; empty: the template of a Job, for any type
   const Json* json;     // points into the job
 };
+// The pod templates of a job of any type, in the order of the manifest; empty if it has none.
 std::vector<PodTemplate> pod_templates(const Json& job);
 
 // The `replicas` of a type in an operator's resource; 1 if not set, 0 if it does not have that type.

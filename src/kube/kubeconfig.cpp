@@ -102,7 +102,7 @@ Result<Kubeconfig> find_kubeconfig(const std::string& path) {
     all.merge(std::move(*config));
   }
   if (!all.files.empty()) return all;
-  return input_error(fmt::format("no kubeconfig: {} not exist. Set KUBECONFIG, or run this in a pod",
+  return input_error(fmt::format("no kubeconfig: {} not exist; set KUBECONFIG, or run this in a pod",
                                  list.empty() ? shown(usual) + " does" : "the files of KUBECONFIG (" + list + ") do"));
 }
 

@@ -8,7 +8,7 @@
 namespace trainstep::kube {
 namespace {
 
-constexpr std::size_t most_equal_stamps = 4096;  // bounds memory if the clock stands still
+constexpr std::size_t most_equal_stamps = 4096;  // bounds memory if the clock does not advance
 
 }  // namespace
 

@@ -93,7 +93,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   bool opened = false;        // a log was served at least once
   bool cut_short = false;     // the rest ended before the last known line
   int tries = 0;              // connections since the last progress
-  int refusals = 0;           // consecutive responses that were no log
+  int refusals = 0;           // consecutive responses that were not a log
   int absences = 0;           // consecutive ones that said there is no such pod
   bool refusal_told = false;  // for the current series
   bool unreadable = false;    // for a long time, when the container ended
@@ -111,7 +111,7 @@ constexpr int most_refusals = 8;           // consecutive refusals after a log w
 constexpr int most_first_refusals = 6;     // … before any log was served: some seconds
 constexpr int absences_believed = 3;       // 404s for a pod that is not known to be gone: an API server may lag behind the others …
 constexpr Duration absence_lasts{5'000};   // … and for at least this long
-constexpr int most_final_refusals = 10;    // consecutive responses that are no log, after the end
+constexpr int most_final_refusals = 10;    // consecutive responses that are not a log, after the end
 constexpr int few_tries = 6;               // … if the log was unreadable for long before
 constexpr Duration refusals_end{120'000};  // … and this long
 constexpr Duration refusal_is_told{5'000};

@@ -146,7 +146,7 @@ PluginRun::~PluginRun() { kill_and_reap(); }
 void PluginRun::start() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    m_problem = internal_error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+    m_problem = internal_error(fmt::format("cannot create a pipe: {}", std::strerror(errno)));
     return;
   }
   m_out = Fd(ends[0]);

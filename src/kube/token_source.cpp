@@ -70,7 +70,7 @@ class FileToken : public TokenSource {
   std::optional<Version> m_version;
 };
 
-// The certificate of the API server's authority is beside the token; the kubelet updates both.
+// The certificate of the API server's authority is next to the token; the kubelet updates both.
 class ServiceAccountToken : public FileToken {
  public:
   explicit ServiceAccountToken(const std::filesystem::path& folder) : FileToken(folder / "token"), m_authority(folder / "ca.crt") {}

@@ -20,6 +20,7 @@ class SlowTokenSource : public TokenSource {
   // their failure as cancelled: nothing may wait for the next run on its own.
   virtual void hurry() {}
 };
+// SlowTokenSource::ready() and hurry() for any source: other sources are always ready, and hurry does nothing.
 bool token_ready(TokenSource& source, Time now);
 void hurry_token(TokenSource& source);
 

@@ -27,6 +27,7 @@ struct MpiFiles {
 };
 MpiFiles mpi_files(const std::filesystem::path& folder, int ranks);
 
+// The contents of MpiFiles::hostfile and ::dispatcher.
 std::string hostfile_text(MpiFlavour flavour, int ranks);
 std::string dispatcher_text(const std::filesystem::path& folder);
 

@@ -17,7 +17,7 @@ namespace {
 Result<Fd> make_fifo(const std::filesystem::path& path) {
   ::unlink(path.c_str());
   if (::mkfifo(path.c_str(), 0600) != 0)
-    return input_error(fmt::format("cannot make the FIFO {}: {}; choose a TMPDIR on a local file system", path.string(), std::strerror(errno)));
+    return input_error(fmt::format("cannot create the FIFO {}: {}; choose a TMPDIR on a local file system", path.string(), std::strerror(errno)));
   Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!fd) return internal_error(fmt::format("cannot open the FIFO {}: {}", path.string(), std::strerror(errno)));
   ::fcntl(fd.get(), F_SETPIPE_SZ, 1 << 20);  // fewer wakeups with a fast writer; a smaller pipe suffices

@@ -49,7 +49,7 @@ Result<Address> Address::parse(std::string_view text) {
   address.bucket = text.substr(0, slash);
   if (address.bucket.find('@') != std::string::npos)
     return input_error(
-        fmt::format("{}://: an address contains no user and no password; the keys come from a Secret or the environment", address.scheme));
+        fmt::format("{}://: an address cannot contain a user name or password; credentials are read from a Secret or the environment", address.scheme));
   if (!is_bucket(address.bucket)) return input_error(fmt::format("{}://{}: \"{}\" is not a valid bucket name", address.scheme, text, address.bucket));
   address.key = without_slashes(text.substr(slash));
   return address;

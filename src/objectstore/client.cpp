@@ -146,7 +146,7 @@ void Client::send_signed(CallId id, Result<Credentials> keys) {
   auto& call = *m_calls.at(id);
   if (!keys) {
     auto why = in_context(call.what, std::move(keys.error()));
-    using enum ErrorKind;  // a missing file is not a missing object: the store has said nothing
+    using enum ErrorKind;  // a missing credentials file is not a missing object
     if (why.kind == not_found || why.kind == conflict || why.kind == denied) why.kind = input;
     return failed(id, {std::move(why), 0, {}});
   }
@@ -188,11 +188,11 @@ bool Client::Call::received(const http::Response& head, std::string_view bytes) 
   const auto offset = std::exchange(came, came + static_cast<std::int64_t>(bytes.size()));
   auto taken = take(offset, bytes);
   if (!taken) problem = StoreError{in_context(what, std::move(taken.error())), 0, {}};
-  if (!taken) late = true;  // a retry would fail in the same way
+  if (!taken) late = true;  // no retry: it would fail in the same way
   return taken.has_value();
 }
 
-// Neither the length nor the signed hash detects a store, or a proxy before it, that mixes up or corrupts its data.
+// Neither the length nor the signed hash detects a store, or a proxy in front of it, that corrupts or confuses data.
 std::optional<StoreError> Client::Call::other_content(const http::Response& response) {
   const auto told = compares ? md5_told(response) : std::string();
   if (take && came == 0 && brings_whole(response)) sum.emplace();  // no body arrived for an object that may have content
@@ -260,7 +260,7 @@ void Client::failed(CallId id, StoreError error) {
     call.pause = m_loop.timer(Duration(0), [this, id] { send(id); });
     return;
   }
-  // Credentials are rotated while we work: the cached ones may be the old ones.
+  // Credentials may have been rotated: the cached ones may be outdated.
   const bool rejected = error.status == 401 || error.status == 403 || error.code == "ExpiredToken" || (error.status == 400 && error.code.empty());
   const bool keys_again = rejected && !std::exchange(call.renewed, true);
   if (keys_again) m_keys->refused(call.keys);

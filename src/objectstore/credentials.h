@@ -22,7 +22,7 @@ class CredentialsProvider {
   virtual void ask(Done done) = 0;
   // The store rejected `keys`: if they are the cached ones, the next ask() obtains new ones.
   virtual void refused(const Credentials& /*keys*/) {}
-  // What came of that, for the message of a request that is rejected again; "" if unknown.
+  // The outcome of the renewal, for the message of a request that is rejected again; "" if unknown.
   [[nodiscard]] virtual std::string renewal() const { return {}; }
 };
 

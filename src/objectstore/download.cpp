@@ -11,10 +11,10 @@
 namespace trainstep::objectstore {
 namespace {
 
-// Memory for each fetched object: the kernel's socket buffers count as this pod's memory, and more than a few connections gain nothing.
+// Memory per range: the kernel's socket buffers are charged to this pod, and more than a few connections do not help.
 constexpr std::int64_t in_memory = std::int64_t{4} << 20;
 constexpr std::size_t write_size = 131'072;
-// Files fetched in turn: threads that write to one file block each other, and unfinished files are lost if we are killed.
+// Number of files whose ranges are fetched alternately: threads writing to one file block each other, and incomplete files are lost on a kill.
 constexpr std::size_t in_turn = 4;
 
 // A file being written.

@@ -47,7 +47,7 @@ Result<LocalFile> read_state(const std::filesystem::path& root, const std::strin
 Result<std::string> read_part(const std::filesystem::path& file, std::int64_t first, std::int64_t size);
 
 // A file that appears at its path only when it is complete: it has no name until then, so that a killed process leaves nothing behind. Where the file
-// system does not support that, it is written beside its path under another name, which is removed on destruction.
+// system does not support that, it is written next to its path under another name, which is removed on destruction.
 class PartialFile {
  public:
   // Creates parent folders. Errors: denied, input (the path is a folder), internal (no space).

@@ -75,7 +75,7 @@ class Remote : public CredentialsProvider {
     tell(m_known->keys);
   }
 
-  // A page of another server is no answer, and may be gone by the next try.
+  // A page of another server, such as a proxy, is not a response of the service: retried.
   [[nodiscard]] Result<Temporary> read_from(const http::Response& response) const {
     const auto status = response.status;
     const auto kind = status / 100 == 2 || status == 429 || status >= 500 ? ErrorKind::unavailable : ErrorKind::denied;

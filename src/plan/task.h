@@ -73,6 +73,7 @@ struct Task {
   Duration finishing_limit{1'800'000};  // how long the delivery of outputs is retried
 };
 
+// The task as passed to the agent in TRAINSTEP_TASK.
 Json to_json(const Task& task);
 // Errors: input. Unknown members are ignored.
 Result<Task> read_task(const Json& task);

@@ -27,7 +27,7 @@ struct Pipe {
 
 Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return internal_error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return internal_error(fmt::format("cannot create a pipe: {}", std::strerror(errno)));
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 

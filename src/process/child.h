@@ -22,7 +22,7 @@ struct Command {
   Variables environment;          // complete; for a repeated name the last value is used
   std::string folder;             // working directory; must exist
   bool inherits = false;          // stdin, stdout and stderr are inherited from us; Child::out and err are closed
-  bool subreaper = false;         // orphaned descendants become its children as long as it lives, as those in a container become its first process's
+  bool subreaper = false;         // orphaned descendants become its children while it runs, as with PID 1 in a container
 };
 
 struct Child {

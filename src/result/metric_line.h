@@ -33,11 +33,11 @@ namespace trainstep::result {
 struct MetricLine {
   struct Place {
     std::size_t begin = 0, end = 0;
-    std::string_view label{};  // what stands before it: "Best" in "Best: loss=0.2"
+    std::string_view label{};  // the text before it: "Best" in "Best: loss=0.2"
   };
   std::vector<Metric> metrics;   // without epoch and step
   std::vector<Place> pairs;      // the positions in the text of the first metrics, those given as name=value
-  std::vector<Metric> if_known;  // counts only for names that earlier lines have told: "epoch 2 loss 1"
+  std::vector<Metric> if_known;  // used only for names that earlier lines contain: "epoch 2 loss 1"
   std::optional<double> epoch;   // given on this line
   std::optional<double> step;
   Progress progress;

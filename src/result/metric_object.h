@@ -13,7 +13,7 @@ namespace trainstep::result {
 // The whole line. If values are quoted, there must be the name of a metric. Returns whether the line has this form.
 bool read_flat_object(std::string_view text, MetricLine& line);
 
-// An object behind other words, which may tell the epoch: "epoch 0: {'accuracy': 0.68}". It must have the name of a metric.
+// An object after other text, which may contain the epoch: "epoch 0: {'accuracy': 0.68}". It must have the name of a metric.
 bool read_object_behind(std::string_view text, MetricLine& line);
 
 }  // namespace trainstep::result

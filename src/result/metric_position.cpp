@@ -20,7 +20,7 @@ bool names_another(std::string_view before) {
   return one_of(before.substr(before.find_last_of(" \t[(|,;:") + 1), words);
 }
 
-// `another`: of another epoch than the current one. `seen` is set where the line tells one, whether it counts or not.
+// `another`: of another epoch than the current one. `seen` is set if the line has one, whether it is used or not.
 bool read_epoch(std::string_view text, MetricLine& line, bool anywhere, bool another, bool& seen) {
   const auto folded = lower(text);
   for (auto at = folded.find("epoch"); at != std::string::npos; at = folded.find("epoch", at + 1)) {
@@ -43,7 +43,7 @@ bool read_epoch(std::string_view text, MetricLine& line, bool anywhere, bool ano
     seen = true;
     if (inside && !anywhere) continue;
     if (inside)
-      line.epoch = epoch;  // "best accuracy: 0.97 at epoch 7" does not tell the progress
+      line.epoch = epoch;  // "best accuracy: 0.97 at epoch 7" is not the progress
     else
       add_value(line, "epoch", *epoch, of);
     return true;

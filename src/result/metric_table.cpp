@@ -35,7 +35,7 @@ std::vector<std::string_view> columns_of(std::string_view text) {
   return columns;
 }
 
-// "| name | value |". Leading blanks of the name are kept: its indentation tells whether it is a group or a metric.
+// "| name | value |". Leading blanks of the name are kept: its indentation shows whether it is a group or a metric.
 struct BoxRow {
   std::string_view name, value;
 };

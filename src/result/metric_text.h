@@ -32,7 +32,7 @@ bool one_of(std::string_view word, const std::array<std::string_view, N>& words)
   return std::ranges::find(words, word) != words.end();
 }
 
-// The word that ends at `end`, of any kind; of a longer one its last 100 bytes.
+// The word that ends at `end`, whether or not it is a name; the last longest_name bytes of a longer one.
 std::string_view word_before(std::string_view text, std::size_t end);
 
 // "tensor(0.5, …)" and the like, as read by take_scalar().
@@ -45,7 +45,7 @@ std::size_t threshold_size(std::string_view text);
 // If the word that ends at `end` ends in such a number, the end of the range that starts with it: "mAP_0.5:0.95", "mAP50:95"; else `end`.
 std::size_t range_end(std::string_view text, std::size_t end);
 
-// A name, or one with such a threshold or range: "mAP@0.5:0.95".
+// A name, optionally with a threshold or range: "mAP@0.5:0.95".
 bool is_measured_name(std::string_view name);
 
 // The usual form: "mAP@[IoU=0.5:0.95]" becomes mAP@0.5:0.95.

@@ -44,6 +44,7 @@ struct PodReport {
 // The kubelet's limit for a termination message (core/v1, terminationMessagePath).
 inline constexpr std::size_t longest_termination_message = 4096;
 
+// JSON, for the termination message and the record.
 std::string to_text(const PodReport& report);
 
 // Keeps at most `most` points of each curve, including the last one; 0 removes the curves.

@@ -147,7 +147,7 @@ void SentenceReader::begin_phrase() {
   m_level = m_counted = false;
 }
 
-// The words of the phrase as they stand in the line, of a sentence or a count only "best" and the like; without a phrase the last label.
+// The words of the phrase as written in the line; for a sentence or a count only "best" and the like; without a phrase the last label.
 std::string_view SentenceReader::label() const {
   if (m_phrase.count() == 0) return m_label;
   auto words = m_phrase.last();

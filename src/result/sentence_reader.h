@@ -35,7 +35,7 @@ struct SentenceValue {
   MetricKind kind = MetricKind::none;
   bool sure = false;      // a metric even without others nearby
   bool whole = false;     // 3, not 3.0
-  bool if_known = false;  // "loss 1": only if the log has told a loss before
+  bool if_known = false;  // "loss 1": used only if an earlier line has a loss
 };
 
 class SentenceReader {
@@ -47,7 +47,7 @@ class SentenceReader {
   // What the walk has found.
   [[nodiscard]] std::vector<SentenceValue>& values() { return m_values; }
   [[nodiscard]] std::optional<double> step() const { return m_step; }
-  [[nodiscard]] bool placed() const { return m_placed; }  // the line tells the position in the training
+  [[nodiscard]] bool placed() const { return m_placed; }  // the line has the position in the training
 
  private:
   // What stands at m_at: each consumes it.
@@ -93,7 +93,7 @@ class SentenceReader {
   bool m_unsaid = false;        // m_data does not apply to pairs: "INFO train: loss=0.5" names a logger, "Train Epoch: 1 … loss=0.5" the epoch
   std::string_view m_label;     // the last words that have no value: "Best" in "Best: loss=0.2 acc=0.9"
   bool m_counts_label = false;  // the label belongs to a count, as in "best epoch 3"
-  bool m_partial = false;       // the line tells how far an epoch or a test is: "[10/196]"
+  bool m_partial = false;       // the line has the position within an epoch or a test: "[10/196]"
   SentenceHeading m_heading;
 
   // What has been found.

@@ -32,7 +32,7 @@ inline bool belongs_to_sentence(std::string_view word) {
   return makes_sentence(word) || std::ranges::any_of(words, [&](std::string_view each) { return same_ignoring_case(word, each); });
 }
 
-// It stands where a number is expected: "loss: None".
+// A word in place of a number: "loss: None".
 inline bool is_no_number(std::string_view word) {
   constexpr std::array<std::string_view, 4> words{"n/a", "na", "none", "null"};
   return std::ranges::any_of(words, [&](std::string_view each) { return same_ignoring_case(word, each); });

@@ -1,4 +1,4 @@
-// Brackets after a value, whose contents tell something about it: "Score: 0.91 (threshold=0.5)", "BLEU = 27.3 58.1/33.0 (BP = 1.0 hyp_len = 65345)".
+// Brackets after a value that describe it: "Score: 0.91 (threshold=0.5)", "BLEU = 27.3 58.1/33.0 (BP = 1.0 hyp_len = 65345)".
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -18,7 +18,7 @@ class Listener {
   virtual ~Listener() = default;
   // A line for the log.
   virtual void say(Time /*at*/, const std::string& /*text*/) {}
-  // A line for the log about something that goes wrong.
+  // A line for the log about a problem.
   virtual void warn(Time at, const std::string& text) { say(at, text); }
   // Complete lines of a member's output, each with its newline.
   virtual void output(Time /*at*/, const std::string& /*member*/, std::string_view /*lines*/) {}

@@ -84,6 +84,7 @@ struct Program {
   Json platform = nullptr;  // the settings of a second, kfp-kubernetes document, as `job_options` (spec/platform.h)
 };
 
+// Find by formal name; null: not declared. The pointers refer to `program`.
 const Input* find_input(const Program& program, std::string_view name);
 const Output* find_output(const Program& program, std::string_view name);
 

@@ -96,7 +96,7 @@ Result<void> write_stream(const FileContent& file) {
 
 constexpr std::string_view ending = ".tstep";  // of NAME.PID.tstep, until it is renamed to NAME
 
-// Locked while it is written. A process that looks for files of dead runs may lock it first.
+// Locked while it is written. A process that cleans up files of killed runs may lock it first.
 Fd create_locked(const std::string& path) {
   struct stat made{};
   while (true) {
@@ -113,7 +113,7 @@ bool is_unfinished(std::string_view name, std::string_view target) {
   return name[target.size()] == '.' && std::ranges::all_of(pid, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Files next to the target that a run left when it was killed between two renames: nobody holds their locks.
+// Files next to the target that a run left when it was killed between two renames: their locks are free.
 void remove_left(const std::filesystem::path& target) {
   const auto name = target.filename().string();
   const Fd folder(::open(target.has_parent_path() ? target.parent_path().c_str() : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -63,6 +63,7 @@ struct Field {
   Shape shape;
   std::string_view help;
 };
+// All inputs and outputs of the interface, in the order of specs/interface.json.
 const std::vector<Field>& input_fields();
 const std::vector<Field>& output_fields();
 // "train-dataset-dir"; "job-name-file" for the output job_name.

@@ -58,7 +58,7 @@ PassedOn passed_on(const std::map<std::string, std::string>& environment, const 
       result.variables[name] = value;
     else if (holds_secret(name, value))
       result.left_out.push_back(fmt::format(
-          R"({0} is not passed on: it is a secret, and everybody who can read the job could see it; put it into a Secret, and set job_options {{"environment": {{"{0}": {{"secret": NAME, "key": KEY}}}}}})",
+          R"({0} is not passed on: it is a secret, and anyone who can read the job could see it; put it into a Secret, and set job_options {{"environment": {{"{0}": {{"secret": NAME, "key": KEY}}}}}})",
           name));
     else
       files.push_back(name);

@@ -106,7 +106,7 @@ std::vector<std::string> secrets_in_clear(const plan::Plan& plan) {
     if (!value.is_string() || value.get_ref<const std::string&>().empty() || !holds_secret(name, value.get_ref<const std::string&>())) return;
     if (told.insert(name).second)
       sentences.push_back(fmt::format(
-          R"({0}: the value of {1} is part of the job and visible to everybody who can read it; put it into a Secret: "{1}": {{"secret": NAME, "key": KEY}})",
+          R"({0}: the value of {1} is part of the job and visible to anyone who can read it; put it into a Secret: "{1}": {{"secret": NAME, "key": KEY}})",
           source, name));
   };
   for (const auto& variable : plan.environment) look(variable.name, variable.value, variable.source);

@@ -26,7 +26,7 @@ bool is_secret(double value, const std::vector<std::string>& secrets);
 // secret; from the metrics those whose name or value is a secret, and integers whose name sounds secret ("hf_token=55512345").
 void redact(run::Outcome& outcome, const std::vector<std::string>& secrets);
 
-// For a job in a cluster: the variables that sound secret and can be read by everybody who can read the job, one sentence each.
+// For a job in a cluster: the variables that sound secret and can be read by anyone who can read the job, one sentence each.
 std::vector<std::string> secrets_in_clear(const plan::Plan& plan);
 
 }  // namespace trainstep::step

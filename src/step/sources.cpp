@@ -30,7 +30,7 @@ bool is_of_a_process(const fs::path& place) {
   return is_number(whose) && (what == "fd" || what == "task");
 }
 
-// Whether any component of the path, with all links followed, is such a place; the result of resolving it does not tell.
+// Whether any component of the path, with all links followed, is such a place; the resolved path does not show this.
 bool leads_through_a_process(const fs::path& path) {
   constexpr int most_links = 40;
   std::error_code code;
