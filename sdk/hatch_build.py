@@ -30,7 +30,7 @@ def tag(name: str) -> str:
 class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":
-            raise ValueError("the package has a program in it: ./dev wheel, and install that")
+            raise ValueError("editable installs are not supported, because the package contains a program; run ./dev wheel and install the wheel")
         program = pathlib.Path(os.environ["TRAINSTEP"]).resolve()
         build_data["pure_python"] = False
         build_data["tag"] = tag(machine(program))

@@ -77,7 +77,7 @@ class Debian:
         if not foreign:
             return tuple(here)
         if self.listed[name][1] != here[1]:
-            print(f"sbom: {name} for {self.arch} is {self.listed[name][1]}, this machine has {here[1]}", file=sys.stderr)
+            print(f"sbom: {name} for {self.arch} is {self.listed[name][1]}, but this machine has {here[1]}", file=sys.stderr)
         return (*self.listed[name], here[4] if here[4] == "all" else self.arch)
 
 

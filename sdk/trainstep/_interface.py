@@ -139,7 +139,7 @@ def _input(function: str, parameter: inspect.Parameter, annotation: Any) -> Port
     if parameter.default is inspect.Parameter.empty:
         return Port(parameter.name, kind, path)
     if path and parameter.default is not None:
-        raise SpecificationError(f"{function}({parameter.name}): a path can have no default but None")
+        raise SpecificationError(f"{function}({parameter.name}): a path can only have the default None")
     return Port(parameter.name, kind, path, optional=True, default=_default(parameter.default))
 
 

@@ -75,5 +75,5 @@ def component_text(component: Any) -> str:
         try:
             compiler.Compiler().compile(component, str(path))
         except Exception as problem:  # including protobuf's, for example for an infinite default
-            raise SpecificationError(f"the KFP SDK does not compile it: {problem}") from problem
+            raise SpecificationError(f"the KFP SDK cannot compile the component: {problem}") from problem
         return path.read_text(encoding="utf-8")

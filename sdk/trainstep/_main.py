@@ -69,7 +69,7 @@ def _trainstep_main(
         if not hasattr(value, "item") and hasattr(value, "numpy"):  # TensorFlow's
             value = value.numpy()
         if getattr(value, "mask", False) is not False and getattr(value, "count", lambda: 1)() == 0:
-            raise ValueError("it is masked, which is not a value")
+            raise ValueError("it is masked and has no value")
         if hasattr(value, "item"):  # also of an array that has one element
             value = value.item()
         if kind == "Float":
@@ -111,7 +111,7 @@ def _trainstep_main(
         raise TypeError("%s returned %d values, but declares %d" % (function.__name__, len(values), len(returned)))
     for (name, kind, optional), value, path in zip(returned, values if returned else (), words[at + 1 :]):
         if value is None and optional:
-            print("%s returned None for %s: it has no value" % (function.__name__, name))
+            print("%s returned None for %s: no value is written" % (function.__name__, name))
             continue
         if value is None and kind != "Undeclared":
             raise TypeError("%s returned None for %s, declared as %s" % (function.__name__, name, kind or "a value"))

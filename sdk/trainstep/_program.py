@@ -17,9 +17,9 @@ from .errors import InputError, error
 
 @functools.lru_cache(maxsize=None)
 def program() -> pathlib.Path:
-    """The program `trainstep`: TRAINSTEP of the environment, the one that came with this package, or the first in PATH.
+    """The path of the program `trainstep`: the environment variable TRAINSTEP, the one in this package, or the first in PATH.
 
-    FileNotFoundError: there is none.
+    FileNotFoundError: not found.
     """
     for path in _candidates():
         if os.access(path, os.X_OK) and path.is_file():

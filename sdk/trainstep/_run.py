@@ -163,12 +163,12 @@ def run(
 ) -> Result:
     """Trains on this machine, as a gang of processes with the same environment as in a cluster, and shows their output.
 
-    train_specification: a function (see `train_specification`), a component of a KFP SDK, a specification's text, a file of it, or
-    {"image": …, "command": […]}. train_parameters: formal name → value, or the name of a path of the step. distribution_specification:
+    train_specification: a function (see `train_specification`), a component of a KFP SDK, a specification as text or file, or
+    {"image": …, "command": […]}. train_parameters: parameter → value, or name of one of the step's paths. distribution_specification:
     {"distribution_type": "PyTorch", "number_of_workers": 2}. **inputs: all other inputs of a step, see `trainstep.inputs.Inputs` and docs/reference.md.
 
-    python: the interpreter for programs that call python3; default: this one. folder: where log, outputs and the processes' folders go; default: a new
-    one below trainstep-runs. model_dir: where the model goes; default: FOLDER/model. bar: with tqdm, a bar of the epochs.
+    python: the interpreter for programs that call python3; default: this one. folder: for the log, the outputs and the processes' folders; default: a new
+    one below trainstep-runs. model_dir: where the model is written; default: FOLDER/model. bar: show a progress bar of the epochs, if tqdm is installed.
 
     TrainstepError: the step did not succeed. KeyboardInterrupt stops the training, and no process is left.
     """
@@ -196,7 +196,7 @@ def submit(
 ) -> Run:
     """Starts the training on a cluster and returns at once; `.follow()` shows it and returns its result, `.stop()` stops it.
 
-    The cluster is the pod's own, or that of the kubeconfig; context and namespace choose. The step is a process of this machine that watches the job,
+    The cluster is the pod's own or that of the kubeconfig; context and namespace select it. The step is a process on this machine that follows the job,
     fetches its outputs and cleans up; it outlives this interpreter. If the machine goes down, the job keeps running: `attach(run_id)` follows it.
     run_id: an existing one adopts that run (docs/cluster.md); default: a new one. Other arguments as for `run`.
     """

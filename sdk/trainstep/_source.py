@@ -47,7 +47,7 @@ def source_of(function: Function, known: frozenset[str] = frozenset(), texts: bo
     missing = sorted(set(_foreign_names(function.__code__, outside)) - _own_globals(function.__code__) - known - {name})
     if missing:
         raise SpecificationError(
-            f"{name} uses {', '.join(missing)} from outside of it, which will not be available where it trains: import modules inside the function, "
+            f"{name} uses {', '.join(missing)} from outside the function, which will not be available where it trains; import modules inside the function, "
             "pass values as parameters, and name functions in additional_funcs"
         )
     if not texts:
@@ -101,7 +101,7 @@ def _check_sort(function: Any) -> None:
         raise SpecificationError(f"expected a function, got {type(function).__name__}{hint}")
     name = function.__name__
     if name == "<lambda>":
-        raise SpecificationError("a lambda has no source of its own; write `def train(…):`")
+        raise SpecificationError("a lambda is not supported; write `def train(…):`")
     if hasattr(function, "__wrapped__"):
         raise SpecificationError(f"{name} wraps another function, which would train in its place; pass the plain function")
     if name != function.__code__.co_name:

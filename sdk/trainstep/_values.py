@@ -33,7 +33,7 @@ def _plain(where: str, value: Any, known_later: Callable[[Any], bool], depth: in
     if isinstance(value, float):
         return float(value)
     if depth > _DEEPEST:
-        raise refused(where, f"expected at most {_DEEPEST} nested dictionaries and lists; got more, or one that contains itself")
+        raise refused(where, f"nested deeper than {_DEEPEST} levels, or contains itself")
     if isinstance(value, Mapping):
         members = ((_key(where, key), member) for key, member in value.items())
         return {key: _plain(f"{where}.{key}", member, known_later, depth + 1) for key, member in members}
@@ -91,7 +91,7 @@ def for_struct(where: str, value: Any) -> None:
         raise refused(
             where,
             f"{value} would change: KFP's SDK 2 supports only finite doubles and integers up to 2**53; "
-            'pass it as a string, or its whole parameter as JSON, json.dumps(…)',
+            'pass it as a string, or the whole parameter as JSON (json.dumps(…))',
         )
 
 

@@ -25,7 +25,7 @@ class TrainstepError(Exception):
 
 
 class SpecificationError(ValueError):
-    """A function that cannot be a training program: the message says why, and what to do about it."""
+    """A function that cannot be used as a training program; the message says why and what to do about it."""
 
 
 class TrainingError(TrainstepError):

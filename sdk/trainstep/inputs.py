@@ -23,7 +23,7 @@ class Inputs(TypedDict, total=False):
     model_name: str  # part of the job's name: lower-case letters, digits, dashes
     base_image: str  # image of the training pods, overriding the specification's
     node_selector: Union[str, Mapping[str, str]]
-    pvc_name: str  # claim that holds the data of the training pods
+    pvc_name: str  # claim with the data of the training pods
     pvc_size: str
     cpus: Union[str, int, float]  # of each replica
     gpus: Union[str, int]
@@ -46,7 +46,7 @@ def path(name: str, value: Path) -> pathlib.Path:
     try:
         return pathlib.Path(value).resolve()
     except (TypeError, ValueError) as problem:
-        raise refused(name, f"expected a path; got {value!a} ({problem})") from None
+        raise refused(name, f"expected a path, got {value!a} ({problem})") from None
     except OSError as problem:
         why = "the working directory no longer exists; change to another one" if _nowhere() else problem.strerror
         raise refused(name, f"{os.fspath(value)}: {why}") from None

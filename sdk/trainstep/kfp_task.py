@@ -23,14 +23,14 @@ _TEXTS = ("train_mount", "model_name", "base_image", "node_selector", "pvc_name"
 def component(*, image: Optional[str] = None, task_config: bool = False) -> Any:
     """The component of this package's version, loaded by the installed SDK: call it inside a pipeline. docs/reference.md lists inputs and outputs.
 
-    image: the step's own image; default: trainstep:VERSION. task_config (SDK and backend 2.15 or later): what the author sets on the task – CPU, memory
-    and GPUs, variables, node selector, tolerations, affinity, volumes – counts for the pods that train; without it, for the step's own pod, which only
-    waits. The variables count for both.
+    image: image of the step; default: trainstep:VERSION. task_config (SDK and backend 2.15 or later): the settings of the task (CPU, memory
+    and GPUs, variables, node selector, tolerations, affinity, volumes) apply to the training pods; without it, to the step's own pod, which only
+    waits. The variables apply to both.
     """
     text = pathlib.Path(__file__).with_name("component.yaml").read_text(encoding="utf-8")
     if image:
         text, count = re.subn(r"(?m)^(    image: ).*$", lambda found: str(found[1]) + json.dumps(image), text)
-        assert count == 1, "component.yaml has no image of its own"
+        assert count == 1, "component.yaml has no image"
     from kfp import components
 
     loaded = components.load_component_from_text(text)
@@ -68,14 +68,14 @@ def train_task(
     additional_funcs: Sequence[Function] = (),
     **inputs: Any,
 ) -> Any:
-    """A task that trains, inside a function that the SDK decorates with @dsl.pipeline. Returns the SDK's task: `.outputs["model_dir"]`, …
+    """Creates a training task, in a function decorated with @dsl.pipeline. Returns the SDK's task: `.outputs["model_dir"]`, …
 
     Arguments are those of `trainstep.run`, and their values may be outputs of other tasks or pipeline parameters; image and task_config
     are those of `component`.
 
-    caching: False, because Kubeflow Pipelines would skip a training whose inputs are as before even if its data have changed since, which it cannot see.
+    caching: off by default, because Kubeflow Pipelines skips a task with unchanged inputs even if the data they refer to has changed.
     retries: 0. The step itself survives errors of the cluster; a retry helps if its own pod is lost: it adopts the job that is still running, but also
-    repeats a training that failed.
+    repeats a failed training.
     """
     refuse_lost_none(train_specification, train_parameters)
     text = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)

@@ -43,11 +43,11 @@ def train_specification(
 ) -> str:
     """Returns the text of a component that runs `func` alone, without the rest of its file or notebook.
 
-    Parameters are str, int, float, bool, dict or list, InputPath or OutputPath – this package's, or either KFP SDK's. A returned value, or the fields
+    Parameters are str, int, float, bool, dict or list, InputPath or OutputPath (of this package or either KFP SDK). A returned value, or the fields
     of a returned NamedTuple, are in the step's results. A function with artifacts of KFP SDK 2 (`Input[Dataset]`, `Output[Model]`) requires that SDK, which
-    writes the specification; no other function needs a KFP SDK, here or where it trains.
+    writes the specification; all other functions require no KFP SDK, neither here nor where they train.
 
-    `func` may also be a component of the installed KFP SDK, which is then written as it is.
+    `func` may also be a component of the installed KFP SDK, which is used unchanged.
 
     base_image: python:X.Y of this interpreter by default. packages_to_install: installed with pip before the start if missing.
     additional_funcs: functions that `func` calls.
@@ -63,7 +63,7 @@ def function_text(
     additional_funcs: Sequence[Function],
     known: Optional[Mapping[str, Any]] = None,
 ) -> str:
-    """As train_specification; `known`: parameter → its annotation, where the function has none."""
+    """Like train_specification; `known`: parameter → annotation, for parameters without one."""
     if hasattr(func, "component_spec"):
         return _component_text(func, base_image, packages_to_install, additional_funcs)
     packages = [packages_to_install] if isinstance(packages_to_install, str) else _members("packages_to_install", packages_to_install, str)
@@ -118,7 +118,7 @@ def _check_names(functions: Iterable[Function]) -> None:
         if function.__name__ == _main._trainstep_main.__name__:
             raise SpecificationError(f"{function.__name__} has the name of the function that calls it; rename it")
         if function.__name__ in needed:
-            raise SpecificationError(f"{function.__name__} has the name of a function of Python's own, which the generated program calls; rename it")
+            raise SpecificationError(f"{function.__name__} has the name of a built-in function that the generated program calls; rename it")
 
 
 def _members(name: str, given: Any, kind: type) -> list[Any]:
@@ -143,7 +143,7 @@ def _unicode(name: str, text: str) -> str:
 def specification_text(
     specification: Specification, base_image: Optional[str], packages_to_install: Sequence[str], additional_funcs: Sequence[Function]
 ) -> str:
-    """Any of the forms in which a specification may be given, as text: function, component of a KFP SDK, text, file, image and command."""
+    """A specification in any supported form, as text: a function, a component of a KFP SDK, text, a file, or image and command."""
     if isinstance(specification, (str, os.PathLike, Mapping)):
         _refuse_more(None, packages_to_install, additional_funcs)
         if isinstance(specification, os.PathLike):
@@ -166,7 +166,7 @@ def refuse_lost_none(specification: Specification, parameters: Optional[Mapping[
         if has_default and name in parameters and parameters[name] is None:
             raise refused(
                 f"train_parameters.{name}",
-                f'None is "not given", and {function.__name__} would get its default, {parameter.default!r}; make None the default, or pass an explicit value',
+                f'None means "not given", so {function.__name__} would get its default, {parameter.default!r}; make None the default, or pass a value',
             )
 
 

@@ -44,7 +44,7 @@ class TrainingClient:
 
         name: of the run; a running job of this name is adopted. train_func and func are aliases. parameters: by name; a function with
         a single parameter of another name gets all of them as a dict, as in the Training Operator's SDK. resources_per_worker: cpu, memory, gpu, or
-        a resource's own name, such as "nvidia.com/gpu".
+        a resource name such as "nvidia.com/gpu".
         """
         function = train_func or func
         if function is None or (train_func and func):

@@ -166,7 +166,7 @@ void CheckpointSync::end_round() {
   }
   std::erase_if(m_restless, [this](const auto& entry) { return !m_changed.contains(entry.first); });
   for (const auto& path : m_changed)
-    if (++m_restless[path] == restless) m_tell(fmt::format("checkpoints: {} keeps changing; an older version of it is kept, or none", path));
+    if (++m_restless[path] == restless) m_tell(fmt::format("checkpoints: {} keeps changing; keeping its last saved version, if any", path));
   m_problem =
       fmt::format("{} changed or disappeared while being read; trying again at the next scan", m_changed.empty() ? "a file" : *m_changed.begin());
   remove_superseded();
@@ -209,17 +209,17 @@ void CheckpointSync::clean_up() {
 // A pod on a disconnected node keeps running, while its successor restores what it saved and lists those files in its own sets.
 void CheckpointSync::unless_shared(const std::function<void()>& then) {
   if (m_shared) return end_look();
-  m_listing = std::make_unique<objectstore::Listing>(m_stores.of(m_checkpoints.to), m_at.child(sets_folder.substr(0, sets_folder.size() - 1)),
-                                                     [this, then](const auto& sets) {
-                                                       if (!sets) return fail(sets.error().error.message);
-                                                       m_shared = std::ranges::any_of(*sets, [this](const objectstore::Object& set) {
-                                                         const auto writer = writer_of_set(std::string(sets_folder) + set.key);
-                                                         return !writer.empty() && writer != m_writer && !m_before.contains(writer);
-                                                       });
-                                                       if (!m_shared) return then();
-                                                       m_tell("checkpoints: another pod saves there, too: from now on nothing is removed");
-                                                       end_look();
-                                                     });
+  m_listing = std::make_unique<objectstore::Listing>(
+      m_stores.of(m_checkpoints.to), m_at.child(sets_folder.substr(0, sets_folder.size() - 1)), [this, then](const auto& sets) {
+        if (!sets) return fail(sets.error().error.message);
+        m_shared = std::ranges::any_of(*sets, [this](const objectstore::Object& set) {
+          const auto writer = writer_of_set(std::string(sets_folder) + set.key);
+          return !writer.empty() && writer != m_writer && !m_before.contains(writer);
+        });
+        if (!m_shared) return then();
+        m_tell("checkpoints: another pod is saving to the same location; no longer removing anything there");
+        end_look();
+      });
 }
 
 // Removes states of files that no set will list: as long as no set is complete, they would accumulate.

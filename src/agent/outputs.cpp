@@ -124,7 +124,7 @@ Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vec
     if (found == pending.end() || !output.present) continue;
     if (auto tree = objectstore::read_tree(found->second.path())) {
       std::erase_if(tree->left_out, [](const std::string& what) { return what.find(": a link that ") == std::string::npos; });
-      if (!tree->left_out.empty()) told.push_back(fmt::format("{}: delivered as they are: {}", output.name, fmt::join(tree->left_out, "; ")));
+      if (!tree->left_out.empty()) told.push_back(fmt::format("{}: links delivered unchanged: {}", output.name, fmt::join(tree->left_out, "; ")));
     }
     ASSIGN(const auto aside, found->second.commit([](const fs::path&) { return true; }, go_on));  // other files on the claim may go, too
     if (aside)
@@ -132,8 +132,8 @@ Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vec
     if (!found->second.unremoved().empty())
       told.push_back(fmt::format("{}: cannot remove the replaced contents: {}", output.name, found->second.unremoved()));
     else if (const auto beside = found->second.left(); !beside.empty())
-      told.push_back(
-          fmt::format("{}: files the program saved next to it are not part of it, and are in {} until the next run", output.name, beside.string()));
+      told.push_back(fmt::format("{}: files that the program saved next to it are not delivered; they are kept in {} until the next run", output.name,
+                                 beside.string()));
   }
   return told;
 }

@@ -29,7 +29,7 @@ Result<std::monostate> tidied(RunningLoop& loop, const std::function<objectstore
   Timer limit;
   return await<std::monostate>(loop, [&](const auto& done) {
     call = begin([done](const auto& answer) { answer ? done(std::monostate()) : done(answer.error().error); });
-    limit = loop.timer(timeout, [done] { done(Error{ErrorKind::unavailable, "it takes too long"}); });
+    limit = loop.timer(timeout, [done] { done(Error{ErrorKind::unavailable, "timed out"}); });
   });
 }
 

@@ -55,7 +55,7 @@ RankReport fetch_rank_report(PollLoop& loop, const RankReportQuery& query) {
     }
     hosts = std::move(unreachable);
     if (hosts.empty() || loop.now() + query.pause > until) break;
-    if (first_round) tell(fmt::format("cannot ask {}; retrying for {}", found.unreachable, describe(query.retry_for)));
+    if (first_round) tell(fmt::format("cannot query {}; retrying for {}", found.unreachable, describe(query.retry_for)));
     const Timer timer = loop.timer(query.pause, [&loop] { loop.stop(); });
     loop.run();
     if (stopped) break;

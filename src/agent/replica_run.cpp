@@ -60,7 +60,7 @@ class ReplicaRun {
       report.exit_code = end.code;
       report.verdict_class = end.succeeded() ? VerdictClass::succeeded : VerdictClass::user;
       if (end.left_at != 0)
-        return Error{ErrorKind::cancelled, fmt::format("the program exited with code 0 after {}: whether it completed its training is unknown",
+        return Error{ErrorKind::cancelled, fmt::format("the program exited with code 0 after {}; it is unknown whether the training was complete",
                                                        result::signal_name(end.left_at))};
       if (!end.succeeded()) return {};
       if (!end.survivors.empty())
@@ -125,7 +125,7 @@ class ReplicaRun {
       ASSIGN(finished, find_record(m_loop, *m_stores, m_task));
     }
     if (finished) {
-      m_with.tell("the training finished in an earlier attempt, and its outputs are delivered: nothing to do");
+      m_with.tell("training finished in an earlier attempt and its outputs are delivered; nothing to do");
       finished->primary = m_primary;
       finished->repeated = true;
       report = std::move(*finished);

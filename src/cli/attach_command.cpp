@@ -52,7 +52,7 @@ Result<int> attach(const JobsCommand& command) {
   auto& loop = connection->loop;
   Listeners listeners(loop, std::move(log_options), nullptr);
   connection->tell = [&](const std::string& text) { listeners.console().warn(loop.now(), text); };
-  if (!metrics) connection->tell(fmt::format("{}: {}; it is ignored", shown_name(job), metrics.error().message));
+  if (!metrics) connection->tell(fmt::format("{}: {}; ignoring it", shown_name(job), metrics.error().message));
   int code = result::exit_code({result::VerdictClass::interrupted, "", std::nullopt, true, SIGTERM});
   // Detaching does not affect the job, which belongs to its step.
   std::optional<log::BackPressure> reader;

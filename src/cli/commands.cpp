@@ -37,8 +37,8 @@ std::string exit_codes_help() {
 
 void InterfaceFlags::add_to(CLI::App& app) {
   add(app, "executor-input", value::text, "KFP v2: the ExecutorInput ({{$}}); a JSON object here overrides all other flags", "Input sources");
-  add(app, "files-in", value::folder, "for templates: @FILE reads only files below this folder, any other value is taken literally", "Input sources");
-  add(app, "defaults-of", value::text, "for components: the set of default values; train-model-job: those of the component of this name",
+  add(app, "files-in", value::folder, "for templates: @FILE reads only files below this folder; any other value is used as it is", "Input sources");
+  add(app, "defaults-of", value::text, "for components: which default values apply; train-model-job: those of the component Train model job",
       "Input sources");
   for (const auto* fields : {&step::input_fields(), &step::output_fields()})
     for (const auto& field : *fields)
@@ -70,9 +70,8 @@ void InterfaceFlags::add(CLI::App& app, const std::string& name, const char* kin
 }
 
 void Commands::add_jobs_flags(CLI::App& to) {
-  to.add_option("--context", jobs.context, "a context of the kubeconfig; default: the pod's own cluster, else the current context")
-      ->type_name(value::text);
-  to.add_option("--namespace", jobs.name_space, "default: the namespace of the pod or the context")->type_name(value::text);
+  to.add_option("--context", jobs.context, "kubeconfig context; default: the pod's own cluster, else the current context")->type_name(value::text);
+  to.add_option("--namespace", jobs.name_space, "Kubernetes namespace; default: that of the pod or the context")->type_name(value::text);
   to.footer(std::string(jobs_examples));
 }
 
@@ -114,9 +113,9 @@ void Commands::add_exit_code_file(CLI::App& to) {
 void Commands::add_exec_flags() {
   exec->add_option("--task", exec_command.task, "file with the task (JSON); default: the variable TRAINSTEP_TASK")->type_name(value::file);
   exec->add_option("--role", exec_command.role, "role of this replica; default: primary")->type_name("primary|replica|indexed|rank|launcher");
-  exec->add_option("--scratch", exec_command.scratch, "folder of the pod that outlives its containers")->type_name(value::folder);
-  exec->add_option("--install", exec_command.install, "only copy this program to that path")->type_name(value::path);
-  exec->add_flag("--report", exec_command.report, "only print the report left by rank 0 of this pod");
+  exec->add_option("--scratch", exec_command.scratch, "folder in the pod that persists when a container restarts")->type_name(value::folder);
+  exec->add_option("--install", exec_command.install, "copy this program to that path and exit")->type_name(value::path);
+  exec->add_flag("--report", exec_command.report, "print the report of rank 0 of this pod and exit");
   exec->footer(std::string(exec_examples));
 }
 
@@ -130,7 +129,7 @@ Commands::Commands() {
                   "where to train; local: processes on this machine. Default: kubernetes in a pod or with --context, else local")
       ->group("Run")
       ->type_name("local|kubernetes");
-  run->add_option("--context", command.context, "kubernetes: a context of the kubeconfig; default: the pod's own cluster, else the current context")
+  run->add_option("--context", command.context, "kubernetes: kubeconfig context; default: the pod's own cluster, else the current context")
       ->group("Run")
       ->type_name(value::text);
   run->add_option("--python", command.python, "local: Python interpreter for programs that call python3")->group("Run")->type_name(value::file);
@@ -145,13 +144,13 @@ Commands::Commands() {
   add_level(*run);
   run->footer(std::string(run_examples));
   render_flags.add_to(*render);
-  render->add_flag("--explain", command.explain, "add to each value the input that set it")->group("Render");
-  render->add_option("--api-version", command.api_version, "API version, for a kind served in several")
+  render->add_flag("--explain", command.explain, "annotate each value with the input that set it")->group("Render");
+  render->add_option("--api-version", command.api_version, "API version, for kinds that have more than one")
       ->group("Render")
       ->type_name(join(api_versions(), "|"));
   render->footer(std::string(render_examples));
   check_flags.add_to(*check);
-  check->add_option("--context", command.context, "a context of the kubeconfig; default: the pod's own cluster, else the current context")
+  check->add_option("--context", command.context, "kubeconfig context; default: the pod's own cluster, else the current context")
       ->group("Run")
       ->type_name(value::text);
   check->footer(std::string(check_examples));

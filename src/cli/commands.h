@@ -35,7 +35,7 @@ struct Commands {
       "trainstep – the training step of a pipeline.\nRuns a training program, distributed as specified, and succeeds if and only if the training "
       "did.",
       "trainstep"};
-  CLI::App* run = app.add_subcommand("run", "Train: start the job, follow it to its end, and return model, metrics and report.");
+  CLI::App* run = app.add_subcommand("run", "Start the training job, follow it until it ends, and return model, metrics and report.");
   CLI::App* render = app.add_subcommand("render", "Print the Kubernetes manifest of the job as YAML; nothing is started.");
 
   CLI::App* check = app.add_subcommand("check", "Check whether the cluster would accept this step; nothing is created.");

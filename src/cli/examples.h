@@ -28,7 +28,7 @@ inline constexpr std::string_view run_examples = R"help(
 Inputs can be read from files: @FILE.
 
 Examples:
-  # a program of your own, as a process on this machine
+  # your own program, as a process on this machine
   trainstep run --train-specification '{"image": "python:3.11", "command": ["python3", "-c", "print(\"accuracy=0.9\")"]}'
 
   # the PyTorch sample on two ranks
@@ -44,7 +44,7 @@ Examples:
 
 inline constexpr std::string_view check_examples = R"help(
 Examples:
-  # would this namespace accept a step with three workers? Prints the missing Role
+  # check whether this namespace would accept a step with three workers; print the missing Role
   trainstep check --namespace team-a --train-specification @samples/pytorch/train_specification.v2.yaml \
     --distribution-specification '{"distribution_type": "PyTorch", "number_of_workers": 3, "worker_cpus": "8"}')help";
 
@@ -58,13 +58,13 @@ Examples:
 
 inline constexpr std::string_view replay_examples = R"help(
 Examples:
-  # record a run and replay it: what a bug report needs
+  # record a run for a bug report, and replay it
   trainstep run --record run.jsonl --train-specification '{"image": "python:3.11", "command": ["python3", "-c", "print(\"accuracy=0.9\")"]}'
   trainstep replay run.jsonl)help";
 
 inline constexpr std::string_view exec_examples = R"help(
 Examples:
-  # what a training pod does, by hand: a program without inputs and outputs
+  # run by hand what a training pod runs: a program without inputs and outputs
   echo '{"job": "try"}' >task.json
   trainstep exec --task task.json -- sh -c 'echo trained')help";
 

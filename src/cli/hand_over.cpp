@@ -108,7 +108,7 @@ void hand_over(Loop& loop, Listeners& listeners, const step::Inputs& inputs, con
     if (summary->succeeded())
       outcome.verdict = result::lost_outputs(written.error());
     else
-      log.say(loop.now(), log::Level::warning, written.error().message + "; the outputs' paths do not hold this run's outputs");
+      log.say(loop.now(), log::Level::warning, written.error().message + "; the output paths do not contain the outputs of this run");
     for (const auto& line : placed) log.say(loop.now(), log::Level::warning, line);
     const bool told = written.error().kind == ErrorKind::input || written.error().kind == ErrorKind::conflict;
     if (!told || (pipeline.folders != nullptr && !pipeline.folders->check(summary->report_place)))

@@ -65,7 +65,7 @@ class LogReader {
     if (m_problem) return std::move(*m_problem);
     if (m_lost) return Error{ErrorKind::unavailable, "the log is incomplete"};
     if (!m_streams.empty()) return {};
-    return Error{ErrorKind::not_found, fmt::format("{} has no pod of {}", job_name, m_wanted.empty() ? "its primary replica" : m_wanted)};
+    return Error{ErrorKind::not_found, fmt::format("{} has no pod for {}", job_name, m_wanted.empty() ? "its primary replica" : m_wanted)};
   }
 
  private:

@@ -85,7 +85,7 @@ std::string options(const Command& program, const Command& command) {
     const auto* first = &program.commands.front();
     while (first->name != command.name && entries(first->options, group) != own) ++first;
     if (first->name != command.name && !is_default_group(group))
-      text += fmt::format(".PP\n{}: those of \\fB{}\\fR.\n", plain(group), plain(first->name));
+      text += fmt::format(".PP\n{}: same as for \\fB{}\\fR.\n", plain(group), plain(first->name));
     else
       text += (is_default_group(group) ? "" : fmt::format(".PP\n{}:\n", plain(group))) + own;
   }

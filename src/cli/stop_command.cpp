@@ -32,8 +32,7 @@ cluster::Removal::Outcome remove(Connection& connection, const cluster::Submitte
     if (problem.status != 0 && !std::exchange(told, true)) connection.tell(problem.error.message + "; trying again");
   };
   const auto remains = [&](const Json& object) {
-    connection.tell(
-        fmt::format("{} is being deleted; waiting for {} (Ctrl-C stops only the waiting)", shown_name(job), cluster::what_remains(object)));
+    connection.tell(fmt::format("{} is being deleted; waiting for {} (Ctrl-C only stops waiting)", shown_name(job), cluster::what_remains(object)));
   };
   const cluster::Removal removal(connection.client, std::move(order), {failing, remains, [&](cluster::Removal::Outcome outcome) {
                                                                          ended = std::move(outcome);
@@ -49,7 +48,7 @@ std::optional<kube::ApiError> await_pods(Connection& connection, const cluster::
   if (!plan) return std::nullopt;
   std::optional<kube::ApiError> problem;
   const auto remains = [&](const std::string& pod) {
-    connection.tell(fmt::format("{} is deleted; waiting for its pod {} (Ctrl-C stops only the waiting)", shown_name(job), pod));
+    connection.tell(fmt::format("{} is deleted; waiting for its pod {} (Ctrl-C only stops waiting)", shown_name(job), pod));
   };
   const cluster::PodsEnd end(connection.client, job, *plan, jobs_timeout, {remains, [&](const std::optional<kube::ApiError>& why) {
                                                                              problem = why;
@@ -77,14 +76,14 @@ Result<int> stop(const JobsCommand& command) {
   add_base64(secrets);
   conceal(std::move(secrets));
   const auto uid = text_of(&job.object, {"metadata", "uid"});
-  if (uid.empty()) return internal_error(shown_name(job) + " has no uid: not deleted, as another object may have its name");
+  if (uid.empty()) return internal_error(shown_name(job) + " has no uid; not deleted, because another object may have the same name");
   auto ended = remove(*connection, job, uid);
   const bool gone = ended.end == cluster::Removal::End::gone;
   if (gone) ended.problem = await_pods(*connection, job);
   if (ended.end == cluster::Removal::End::failed) return std::move(ended.problem->error);
   if (ended.problem && ended.problem->error.kind != ErrorKind::denied)
     return in_context(
-        gone ? "the job is deleted, but whether its pods are gone is unknown" : "the job is being deleted, but whether it is gone is unknown",
+        gone ? "the job is deleted, but it is unknown whether its pods are gone" : "the job is being deleted, but it is unknown whether it is gone",
         std::move(ended.problem->error));
   tell_data(*connection, job);
   return print(fmt::format("{} {}\n", shown_name(job),

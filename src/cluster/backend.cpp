@@ -249,7 +249,7 @@ void ClusterBackend::keep_found() {
 void ClusterBackend::waits_in_queue() {
   stop_keeping();
   m_keep_wanted = false;
-  emit(follow::BackendFailed{{ErrorKind::unavailable, "it is suspended and has not started: nothing is lost, and no deadline would end it"}});
+  emit(follow::BackendFailed{{ErrorKind::unavailable, "it is suspended and has not started, so nothing is lost, and a deadline would not end it"}});
 }
 
 Lease::Job ClusterBackend::lease_of_job() const { return {m_resource, m_name_space, m_plan.job_name, m_uid, m_attempt, m_seen.order().began()}; }
@@ -422,7 +422,8 @@ void ClusterBackend::remove_seen() {
                                                       [this](Removal::Outcome outcome) { removal_ended(std::move(outcome)); }});
 }
 
-// A cancel of the run ends the job even if another attempt follows it, except a later one, which is notified of the cancel itself (unless the cancel is an old one).
+// A cancel of the run ends the job even if another attempt follows it, except a later one, which is notified of the cancel itself (unless the cancel
+// is an old one).
 bool ClusterBackend::is_anothers(const Json& job) const { return m_removal_at_once ? m_seen.order().is_later(job) : m_seen.is_taken_over(job); }
 
 bool ClusterBackend::has_succeeded_for_somebody(const Json& job) const {

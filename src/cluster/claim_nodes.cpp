@@ -121,12 +121,12 @@ std::string obstacle(const Json& claim, const MountedClaim& mounted) {
 std::string describe(const plan::Nodes& nodes) {
   if (nodes.node.empty() && !nodes.apart.empty())
     return fmt::format(
-        "{}: the pods are not kept on one node, as job_options.affinity says beside which pods they run; a pod on another node than the "
-        "first waits for the claim",
+        "{}: the pods are not placed on one node, because job_options.affinity already sets a pod affinity; pods on other nodes than the "
+        "first one wait for the claim",
         nodes.apart);
   if (nodes.node.empty() && !nodes.together) return {};
   const auto where = nodes.node.empty() ? std::string("one node") : fmt::format("node {}, where this step uses it", nodes.node);
-  return fmt::format("{}: all pods go to {}; set job_options.single_node: false if its storage serves several nodes", nodes.source, where);
+  return fmt::format("{}: all pods are scheduled on {}; set job_options.single_node: false if its storage serves several nodes", nodes.source, where);
 }
 
 ClaimLook::ClaimLook(Context context, std::vector<MountedClaim> claims, Done done)
@@ -151,7 +151,7 @@ void ClaimLook::answered(const kube::Answer& answer) {
   const auto claim = std::move(m_claims.back());
   m_claims.pop_back();
   const auto unread = [&] {
-    m_context.say(fmt::format("{} claim {}: if only one node can mount it, pods on others wait ({})",
+    m_context.say(fmt::format("{} claim {}: if only one node can mount it, pods on other nodes wait ({})",
                               answer.error().status == 403 ? "no permission to read" : "cannot read", claim.name, answer.error().error.message));
   };
   if (answer) {

@@ -82,7 +82,7 @@ void DataPreparation::read_credentials() {
 
 void DataPreparation::unreadable(Error error, const Result<std::optional<Existing>>& existing) {
   if (!existing) {
-    error.message += fmt::format("; whether a job of this run exists is unknown: {}", existing.error().message);
+    error.message += fmt::format("; cannot tell whether a job of this run exists: {}", existing.error().message);
     if (existing.error().kind == ErrorKind::unavailable) error.kind = ErrorKind::unavailable;
   }
   const bool exists = existing && *existing;

@@ -47,7 +47,7 @@ void EarlierJobAdoption::looked(const JobSearch::Answer& found, Time began) {
     return m_sink.read_again();
   }
   if (!found) {
-    error.message += fmt::format("; whether a job of this run exists is unknown: {}", found.error().error.message);
+    error.message += fmt::format("; cannot tell whether a job of this run exists: {}", found.error().error.message);
     if (found.error().error.kind == ErrorKind::unavailable) error.kind = ErrorKind::unavailable;
   } else if (!m_context.preparation.is_configured()) {
     error.message += "; if the Secret named another cluster, a job of an earlier attempt may still exist there";

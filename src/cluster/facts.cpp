@@ -147,7 +147,7 @@ void find_retries(const Json* spec, const std::filesystem::path& template_file, 
     facts.retry = Retry::may_follow;
     facts.notices.push_back(
         fmt::format("the template of this step's pod is too large for its environment, and {} cannot be read: assuming that another attempt is "
-                    "possible, whatever its retryStrategy",
+                    "possible, regardless of its retryStrategy",
                     template_file.string()));
     return;
   }

@@ -21,8 +21,8 @@ std::string what_is_left(const Removal::Outcome& outcome, const std::string& run
   const auto because = outcome.problem ? ": " + outcome.problem->error.message : std::string();
   if (outcome.end == Removal::End::failed) return "the job could not be deleted and may still exist; trainstep stop " + run + " deletes it" + because;
   if (outcome.end != Removal::End::taken) return "";
-  if (outcome.problem) return "the job is being deleted, but whether it is gone is unknown" + because;
-  return fmt::format("the job is being deleted, but is not gone yet: it waits for {}", what_remains(outcome.last));
+  if (outcome.problem) return "the job is being deleted, but it is unknown whether it is gone" + because;
+  return fmt::format("the job is being deleted, but still exists; waiting for {}", what_remains(outcome.last));
 }
 
 }  // namespace

@@ -137,12 +137,9 @@ void Lease::take_back(Done done) {
   const Json marks = {{kept_annotation, nullptr}, {own_deadline_annotation, nullptr}};
   const Json change = {{"metadata", {{"uid", m_job.uid}, {"annotations", marks}}}, {"spec", spec_with(m_job.resource, own_seconds())}};
   m_call = m_client.merge_patch(path(), change, {Duration(0)}, [this, done = std::move(done)](const kube::Answer& answer) {
-    const auto stays = answer ? std::string() : fmt::format(", but the deadline is set: {}", answer.error().error.message);
-    done(kube::ApiError{{ErrorKind::unavailable, fmt::format("patch {}: the deadline and its annotation are not kept{}", path().describe(), stays)},
-                        422,
-                        {},
-                        {},
-                        {}});
+    const auto stays = answer ? std::string() : fmt::format("; the deadline may still be set: {}", answer.error().error.message);
+    done(kube::ApiError{
+        {ErrorKind::unavailable, fmt::format("patch {}: the deadline or its annotation was dropped{}", path().describe(), stays)}, 422, {}, {}, {}});
   });
 }
 

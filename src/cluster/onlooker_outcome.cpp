@@ -43,7 +43,7 @@ void OnlookerOutcome::hear_the_step(int looks) {
     return;
   }
   if (told && *told != verdict.verdict_class && verdict.verdict_class != interrupted) {
-    verdict.message = fmt::format("its step reported this outcome, the job itself {}", result::describe(verdict));
+    verdict.message = fmt::format("its step reported this outcome; the job itself {}", result::describe(verdict));
     verdict.verdict_class = *told;
   }
   m_done(std::move(m_outcome));

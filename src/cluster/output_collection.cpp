@@ -129,10 +129,11 @@ void OutputCollection::curves_fetched(Result<result::PodReport> report) {
 void OutputCollection::leave(int signal, bool retried) {
   if (m_curves) return curves_fetched(Error{ErrorKind::cancelled, fmt::format("{} arrived in the meantime", result::signal_name(signal))});
   if (!m_done || m_fetched) return;
-  m_outcome.verdict = {result::VerdictClass::interrupted,
-                       fmt::format("the training succeeded; {} arrived while its outputs were being fetched, {} at {}", result::signal_name(signal),
-                                   retried ? "the next attempt uses them" : "what it has delivered is kept", delivered_to(m_context.plan)),
-                       std::nullopt, true, signal};
+  m_outcome.verdict = {
+      result::VerdictClass::interrupted,
+      fmt::format("the training succeeded, but {} was received while its outputs were being fetched; {} at {}", result::signal_name(signal),
+                  retried ? "the next attempt will use them" : "they are kept", delivered_to(m_context.plan)),
+      std::nullopt, true, signal};
   end(Data::left);
 }
 

@@ -102,8 +102,9 @@ bool OwnedObjects::is_of_job_before(const Json& object) const {
 void OwnedObjects::await_gone(bool going) {
   if (!m_gone_by.is_set()) m_gone_by.set(objects_timeout);
   if (m_gone_by.passed())
-    return finish(Error{ErrorKind::unavailable, going ? "its deletion does not finish: pods of another job may use it, or a finalizer holds it"
-                                                      : "one of a deleted job still exists"});
+    return finish(
+        Error{ErrorKind::unavailable, going ? "its deletion is taking too long: pods of another job may be using it, or a finalizer is blocking it"
+                                            : "the one of a deleted job still exists"});
   if (going && !std::exchange(m_told_going, true)) m_tell(fmt::format("{} is being deleted: waiting to recreate it", path(true).name));
   m_timer = m_client.loop().timer(objects_interval, [this] { look(); });
 }

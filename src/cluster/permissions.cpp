@@ -49,7 +49,7 @@ std::vector<Permission> data_permissions_of(const plan::Plan& plan, const DataCo
   }
   for (const auto& claim : mounted_claims(plan))
     if (claim.name != plan.pvc_name)
-      rights.push_back({"", "persistentvolumeclaims", "get", false, claim.name, "if only one node can mount it, pods on others wait"});
+      rights.push_back({"", "persistentvolumeclaims", "get", false, claim.name, "if only one node can mount it, pods on other nodes wait"});
   if (plan.pvc_name.empty()) return rights;
   constexpr auto otherwise = "the claim must exist when the job starts";
   // Whether a claim may be read by its name, and created, for which no name can be given.

@@ -76,7 +76,8 @@ void PodDryRun::try_pods(std::size_t index) {
     m_well = false;
     const auto& message = answer.error().error.message;
     if (const auto refusal = pod_security_in(message); !refusal.empty())
-      tell(error, fmt::format("pods of {} would be rejected, as each {}; set the missing fields in job_options.security_context", type, refusal));
+      tell(error,
+           fmt::format("pods of {} would be rejected, because each {}; set the missing fields in job_options.security_context", type, refusal));
     else  // a webhook may decide by the user, which will be the job's controller
       tell(message.find("admission webhook") == std::string::npos ? error : warning, fmt::format("pods of {} would be rejected: {}", type, message));
     try_pods(index + 1);
@@ -97,15 +98,15 @@ void PodDryRun::try_injected(std::size_t index) {
 
 void PodDryRun::tell_of_injected(const std::string& type, const job_types::Injected& injected, const std::string& refusal) {
   m_well = false;
-  tell(warning, fmt::format("the operator's own container {} would, by default, have pods of {} rejected{}{}; {}",
-                            text(&injected.init_container, "name"), type, refusal.empty() ? "" : ", as each ", refusal, injected.remedy));
+  tell(warning, fmt::format("the operator's container {} would, by default, cause pods of {} to be rejected{}{}; {}",
+                            text(&injected.init_container, "name"), type, refusal.empty() ? "" : ", because each ", refusal, injected.remedy));
 }
 
 void PodDryRun::look_at_label() {
   m_call = m_client.get({"v1", "namespaces", "", m_name_space, ""}, {}, dry_run_retry, [this](const kube::Answer& answer) {
     if (!answer && answer.error().status != 403) return m_sink.done(answer.error().error);
     if (!answer)
-      tell(warning, "no permission to dry-run pods or read the namespace: whether Pod Security admits them is unknown");
+      tell(warning, "no permission to dry-run pods or read the namespace: cannot tell whether Pod Security admits them");
     else
       judge_label(text(at(metadata_of(*answer), "labels"), std::string(label)));
     m_sink.done({});
@@ -114,7 +115,7 @@ void PodDryRun::look_at_label() {
 
 void PodDryRun::judge_label(const std::string& level) {
   if (level.empty() || level == "privileged") return tell(ok, "the namespace enforces no Pod Security level");
-  tell(warning, fmt::format("the namespace enforces Pod Security level {}; whether the program's container complies is unknown without permission to "
+  tell(warning, fmt::format("the namespace enforces Pod Security level {}; checking whether the program's container complies requires permission to "
                             "create pods; see job_options.security_context",
                             level));
   if (level != "restricted") return;

@@ -124,11 +124,11 @@ void Preflight::look_at_quotas() {
   m_call = m_client.list({"v1", "resourcequotas", m_name_space}, {}, preflight_retry, [this](const kube::Answer& answer) {
     if (!answer && answer.error().status != 403) return m_sink.done(answer.error().error);
     if (!answer) {
-      tell(warning, "no permission to read quotas: whether there is room is unknown");
+      tell(warning, "no permission to read quotas: cannot tell whether they are sufficient");
     } else {
       const auto sentences = quota_shortfalls(*answer, job_types::find(m_plan.job_type).replicas(m_plan), m_plan.options.gpu_resource);
       for (const auto& sentence : sentences) tell(warning, sentence + "; the job would wait");
-      if (sentences.empty()) tell(ok, (*answer)["items"].empty() ? "no quota" : "the quotas have room");
+      if (sentences.empty()) tell(ok, (*answer)["items"].empty() ? "no quota" : "the quotas are sufficient");
     }
     m_sink.done(std::move(m_diagnosis));
   });

@@ -136,7 +136,7 @@ Result<void> check_keys(const Values& values, bool as_train_model_job) {
 Result<void> check_use(const Values& values, const Configuration& configuration, bool completes) {
   for (const auto* key : {"remote-namespace", "remote-token", "remote-context", "remote-ca"})
     if (!configuration.other_cluster && values.has(key))
-      return input_error(fmt::format("{}: names no cluster; add remote-host or kubeconfig, or remove it", values.what(key)));
+      return input_error(fmt::format("{}: no cluster is configured; add remote-host or kubeconfig, or remove this key", values.what(key)));
   for (const auto* key : {"minio-bucket", "minio-job-folder", "minio-accesskey", "minio-secretkey", "minio-region"})
     if (!completes && !configuration.store && values.has(key)) return missing(values, "minio-url", key);
   return {};
@@ -151,8 +151,7 @@ Result<kube::Credentials> remote_credentials(const Json& secret) {
   ASSIGN(const auto host, values.get("remote-host"));
   ASSIGN(const auto name_space, values.get("remote-namespace"));
   if (kubeconfig.empty() && host.empty())
-    return input_error(fmt::format(
-        "Secret {}: has neither remote-host nor kubeconfig, which name another cluster, nor minio-url, which names a store", values.name()));
+    return input_error(fmt::format("Secret {}: requires remote-host or kubeconfig (another cluster), or minio-url (an object store)", values.name()));
   auto credentials = kubeconfig.empty() ? by_host(values, host) : kube::from_kubeconfig_text(kubeconfig, values.what("kubeconfig"), context);
   if (credentials && !name_space.empty()) credentials->name_space = name_space;
   return credentials;

@@ -84,8 +84,8 @@ Result<objectstore::Credentials> SecretKeys::take(const kube::Answer& answer) {
   const bool renewed = found && !(*found == m_keys);
   m_renewal = fmt::format("Secret {} was read again: {}", m_at.secret,
                           !found    ? found.error().message
-                          : renewed ? "its new credentials are refused, too"
-                                    : "its credentials are the same");
+                          : renewed ? "its new credentials are rejected as well"
+                                    : "its credentials are unchanged");
   if (renewed) {
     m_keys = *found;
     m_say(fmt::format("the object store no longer accepts the credentials of Secret {}; using its new ones", m_at.secret));

@@ -37,7 +37,7 @@ void SecretToken::take(kube::Answer answer) {
   auto found = answer ? remote_credentials(*answer) : Result<kube::Credentials>(std::move(answer.error().error));
   if (!found) return say_once(about + ", which cannot be reread: " + found.error().message);
   if (found->server.origin() != m_server) return say_once(about + ", which now names another server: " + found->server.origin());
-  if (is_the_same(*found)) return say_once(about + ": the Secret requires a new one");
+  if (is_the_same(*found)) return say_once(about + "; put a new one into the Secret");
   m_token = std::move(found->token);
   m_endpoint = std::move(found->endpoint);
   m_said.clear();

@@ -15,7 +15,7 @@
 
 namespace trainstep::cluster {
 
-inline constexpr std::string_view is_followed = "another attempt of this step follows the job; leaving it unchanged";
+inline constexpr std::string_view is_followed = "another attempt of this step is following the job; leaving it unchanged";
 
 class SeenJob {
  public:

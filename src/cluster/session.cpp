@@ -41,7 +41,7 @@ void Session::tell(const std::string& line) {
 void Session::begin(std::function<void(Done)> done) {
   m_done = std::move(done);
   m_began = m_loop.now();
-  m_home.on_trouble([this](const std::string& reason) { tell(reason.empty() ? "the API server answers again" : reason + "; trying again"); });
+  m_home.on_trouble([this](const std::string& reason) { tell(reason.empty() ? "the API server is responding again" : reason + "; trying again"); });
   if (in_pod()) return m_own_facts.look();
   auto facts = m_options.facts.value_or(Facts{});
   facts.name_space = m_options.name_space;
@@ -345,7 +345,7 @@ void Session::stop_early(int signal, std::optional<WorkflowMonitor::Eviction> ev
   limit_early_stop();
   if (!m_known) return m_own_facts.look_in_haste();
   if (const auto plan = make_plan(); plan && plan->fresh_run)
-    return finish_early(m_early_stop.cancelled(what.empty() ? "before there was a job" : what + " before there was a job"));
+    return finish_early(m_early_stop.cancelled(what.empty() ? "before a job was created" : what + " before a job was created"));
   m_adoption->stop();
   if (!m_plan_preparation->stop()) m_adoption->look_after(Duration(0));
   if (!m_data_preparation) return;

@@ -64,7 +64,7 @@ void StepCleanup::remove_leftovers(bool whole) {
   if (!goes) return m_timers.keep(m_context.loop.timer(Duration(0), [this] { end(""); }));
   if (!m_context.brought && m_context.signalled)  // none of it is ours
     m_timers.keep(m_context.loop.timer(longest_look, [this] {
-      end(fmt::format("whether an earlier attempt left data at {} could not be determined in {}", m_context.plan->data.prefix.uri,
+      end(fmt::format("cannot tell whether an earlier attempt left data at {}: timed out after {}", m_context.plan->data.prefix.uri,
                       trainstep::describe(longest_look)));
     }));
   m_search = std::make_unique<JobSearch>(m_context.client, *m_context.plan, m_context.name_space, std::nullopt,
@@ -90,7 +90,8 @@ void StepCleanup::clean_up_job() {
   const bool keep = keeps_data(), good = m_verdict.verdict_class == succeeded;
   const auto* report = backend.report();
   const bool taken_back = !good && !on_claims(*m_context.plan).empty();
-  const bool needed = taken_back || !m_context.plan->data.downloads.empty() || report == nullptr || report->shortened;  // by the attempt that adopts the job
+  const bool needed =
+      taken_back || !m_context.plan->data.downloads.empty() || report == nullptr || report->shortened;  // by the attempt that adopts the job
   const auto* collection = m_context.collection;
   if (collection && (collection->lost() != Lost::nothing || (!keep && needed))) backend.data_goes();
   if (good && m_context.data)
@@ -137,7 +138,7 @@ void StepCleanup::limit() {
     if (!m_context.data) return end("no time left to wait for the API server: the job may still exist, or not be marked as done");
     const auto& prefix = m_context.plan->data.prefix;
     end(fmt::format("no time left {}: its data at {} may remain",
-                    m_pods_gone ? "to remove the data of the job" : "to wait for the end of the job's pods",
+                    m_pods_gone ? "to remove the data of the job" : "to wait until the job's pods are gone",
                     prefix.in_store() ? prefix.uri : "the locations of its outputs"));
   }));
 }

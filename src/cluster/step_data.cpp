@@ -140,7 +140,7 @@ void StepData::tried_to_read(const objectstore::Answer<std::string>& answer) {
 void StepData::refuse(const Error& why) { tell(in_context("the outputs could not be fetched", why)); }
 
 void StepData::doubt(const std::string& why) {
-  m_context.say("whether the outputs can be fetched is unknown: " + why);
+  m_context.say("cannot tell whether the outputs can be fetched: " + why);
   tell({});
 }
 
@@ -304,7 +304,7 @@ void StepData::look_for_next(const Done& done) {
   const auto& output = *m_to_find.back();
   m_to_find.pop_back();
   const auto found = [this, &output, done](bool there) {
-    there ? look_for_next(done) : lack(fmt::format("{}: nothing is at {} any more", output.name, output.path), done);
+    there ? look_for_next(done) : lack(fmt::format("{}: {} no longer exists", output.name, output.path), done);
   };
   if (on_claims(m_plan).contains(output.name)) return look_on_claim(output, looks_on_claims, done);
   const auto place = std::ranges::find(m_plan.data.task.outputs, output.name, &plan::TaskOutput::name);
@@ -363,14 +363,15 @@ void StepData::look_on_claim(const run::OutputFound& output, int looks, const Do
   const auto ours = signed_by(output.path, m_context.job_attempt());
   const bool there = may_hold_files(output.path);
   if (there && ours == Signed::unknown)
-    m_context.say(fmt::format("{}: whether {} belongs to this run is unknown: no permission to read it, or no attributes", output.name, output.path));
+    m_context.say(
+        fmt::format("{}: cannot tell whether {} belongs to this run: no permission to read it, or no attributes", output.name, output.path));
   if (there && ours != Signed::no && ours != Signed::changed) return look_for_next(done);
   if (looks == 0)
-    return lack(there ? fmt::format("{}: the contents of {} are not this run's", output.name, output.path)
-                      : fmt::format("{}: nothing is at {} any more", output.name, output.path),
+    return lack(there ? fmt::format("{}: the contents of {} are not from this run", output.name, output.path)
+                      : fmt::format("{}: {} no longer exists", output.name, output.path),
                 done);
   if (looks == looks_on_claims - 5)
-    m_context.say(fmt::format("{}: the training's output at {} is not visible here; checking again for a minute", output.name, output.path));
+    m_context.say(fmt::format("{}: the training's output at {} is not visible here; retrying for a minute", output.name, output.path));
   m_next_look = m_context.home.loop().timer(second, [this, &output, looks, done] { look_on_claim(output, looks - 1, done); });
 }
 

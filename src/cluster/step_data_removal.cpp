@@ -89,7 +89,7 @@ Result<void> StepDataRemoval::take_back_from_claims() {
   for (const auto& [name, path] : on_claims(m_context.plan)) {
     const auto ours = signed_by(path, attempt);
     if (ours == Signed::unknown && may_hold_files(path))
-      m_context.say(fmt::format("{}: whether {} belongs to this run is unknown; leaving it unchanged", name, path));
+      m_context.say(fmt::format("{}: cannot tell whether {} belongs to this run; leaving it unchanged", name, path));
     if (ours == Signed::touched || ours == Signed::changed) m_context.say(describe_staying(name, path, attempt, Why::told));
     if (ours != Signed::yes) continue;
     const auto taken = take_back(path, attempt);

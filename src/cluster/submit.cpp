@@ -85,9 +85,10 @@ Error as_error(kube::ApiError problem) {
 
 Error unmarked(const std::string& lost) {
   if (lost == "name")
-    return input_error("the job's name is changed on creation, perhaps by a webhook: no other attempt could adopt it; keep the name");
-  return input_error(
-      fmt::format("the job's {} is removed or changed on creation, perhaps by a webhook: no other attempt could identify the job; keep it", lost));
+    return input_error(
+        "the job's name was changed on creation, perhaps by a webhook, so no other attempt could adopt the job; the name must be kept");
+  return input_error(fmt::format(
+      "the job's {} was removed or changed on creation, perhaps by a webhook, so no other attempt could identify the job; it must be kept", lost));
 }
 
 // Without limits: what follows checks whether there is a job.
@@ -197,7 +198,7 @@ void Submission::look() {
     if (status >= 300 && status < 500 && again([this] { look(); }, answer.error().retry_after))
       return;  // from a gateway, or one that has just started
     if (!m_settled.is_set()) return fail(std::move(answer.error().error));
-    fail(in_context("whether the job was created is unknown; it may still exist", std::move(answer.error().error)));
+    fail(in_context("cannot tell whether the job was created; it may exist", std::move(answer.error().error)));
   });
 }
 
@@ -338,20 +339,20 @@ void Submission::decide_on(Json object) {
       return recreate(uid, "was kept for this attempt, but its deadline has passed");
     case Existing::unwanted:
       if (m_no_create && m_plan.options.reattach == "never") {  // it would run on unwanted
-        m_sink.tell(fmt::format("{} is of an earlier attempt (job_options.reattach: never); deleting it", shown_name()));
+        m_sink.tell(fmt::format("{} is from an earlier attempt (job_options.reattach: never); deleting it", shown_name()));
         return replace(uid);
       }
-      return recreate(uid, fmt::format("is of an earlier attempt (job_options.reattach: {})", m_plan.options.reattach));
+      return recreate(uid, fmt::format("is from an earlier attempt (job_options.reattach: {})", m_plan.options.reattach));
     case Existing::terminating:
       if (std::exchange(m_told_going, true)) return await_gone();
-      m_sink.tell(fmt::format("{} of an earlier attempt is being deleted: waiting until it is gone", shown_name()));
+      m_sink.tell(fmt::format("{} from an earlier attempt is being deleted; waiting until it is gone", shown_name()));
       return end_pods_of(uid);
     case Existing::other_spec:
       return fail({ErrorKind::conflict, fmt::format("{} exists for this run, but with another specification or data location; the inputs, a Secret, "
                                                     "or the trainstep version changed between two attempts{}. Delete it, or use another run id",
                                                     shown_name(), made_by_another(object))});
     case Existing::unknown_spec:
-      return fail({ErrorKind::conflict, fmt::format("{} exists for this run, but whether its inputs are the same is unknown: its annotation {} is "
+      return fail({ErrorKind::conflict, fmt::format("{} exists for this run, but its inputs cannot be compared: its annotation {} is "
                                                     "missing; perhaps a webhook removes annotations. Delete the job, or use another run id",
                                                     shown_name(), job_types::spec_hash_annotation)});
     case Existing::foreign:
@@ -451,7 +452,7 @@ void Submission::await_gone() {
   if (!m_gone_by.is_set()) m_gone_by.set(submit_timeout);
   if (m_gone_by.passed())
     return fail(
-        {ErrorKind::unavailable, fmt::format("{} of an earlier attempt is still being deleted after {}", shown_name(), describe(submit_timeout))});
+        {ErrorKind::unavailable, fmt::format("{} from an earlier attempt is still being deleted after {}", shown_name(), describe(submit_timeout))});
   m_refusal.reset();  // a quota has room again when it is gone
   m_timer = m_client.loop().timer(submit_interval, [this] { look(); });
 }

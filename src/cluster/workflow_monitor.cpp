@@ -124,7 +124,7 @@ void WorkflowMonitor::look_at_pod(const Json& pod, bool whole) {
   if (completed(metadata) && whole && !is_lost(pod)) return cancel(std::string(stopped_or_late));
   const auto deleted = from_rfc3339(text(metadata, "deletionTimestamp"));
   const auto since = deleted ? deleted : disrupted_since(at(&pod, "status"), clusters_now());
-  if (deleting(metadata) || since) m_eviction = Eviction{"this step's pod is evicted or deleted, its workflow continues", since};
+  if (deleting(metadata) || since) m_eviction = Eviction{"this step's pod is being evicted or deleted, but its workflow continues", since};
 }
 
 // Argo also labels a lost pod – deleted, ended by its node – like that, and starts the next attempt while our process still runs. The whole pod tells
@@ -247,7 +247,7 @@ void WorkflowMonitor::look() {
     m_pod_call = {};
     if (answer) look_at_pod(*answer, true);
     const bool gone = presence_of(answer, m_facts.pod, m_facts.pod_uid) == Presence::gone;
-    if (gone) m_eviction = Eviction{"this step's pod is gone, its workflow continues", std::nullopt};
+    if (gone) m_eviction = Eviction{"this step's pod is gone, but its workflow continues", std::nullopt};
     look_at_both();
   });
   const auto name = "metadata.name=" + m_facts.workflow->name;

@@ -63,8 +63,8 @@ Result<void> check_ours(const OutputPlace& place) {
   if (!fs::exists(status)) return {};
   const bool noted = fs::is_regular_file(fs::symlink_status(place.folder / "owner", code));
   if (fs::is_directory(status) && (noted || is_empty_folder(waiting))) return {};
-  return input_error(
-      fmt::format("{} was not created by a run, but its name is needed for a temporary output; move it, or choose another path", waiting.string()));
+  return input_error(fmt::format("{} was not created by a run, but this path is required for a temporary output; move it, or choose another path",
+                                 waiting.string()));
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
 
 Result<void> check_path_text(std::string_view name, std::string_view path, std::string_view what) {
   if (!find_invalid_utf8(path)) return {};
-  return input_error(fmt::format("{}: {} is not valid UTF-8, which {} must be; choose another one", name, printable(path), what));
+  return input_error(fmt::format("{}: {} is not valid UTF-8, as required for {}; choose another one", name, printable(path), what));
 }
 
 Result<std::string_view> check_text(std::string_view text, std::string_view what, const ReadLimits& limits) {

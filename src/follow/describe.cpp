@@ -28,8 +28,8 @@ struct Words {
   }
   std::string operator()(const EndLog& order) const {
     return fmt::format("read the log of {} to its end{}", name(order.member),
-                       order.gone        ? ", its pod is gone"
-                       : order.restarted ? ", it runs again"
+                       order.gone        ? " (its pod is gone)"
+                       : order.restarted ? " (it was restarted)"
                                          : "");
   }
   std::string operator()(const LookAgain&) const { return "list the job and its pods"; }

@@ -110,7 +110,7 @@ void GangRunState::restart_later(MemberIndex member) {
   ++m_restarts;
   auto& state = m_members[member];
   state.life = Life::restarting;
-  warn(fmt::format("{}; starting it again in {} (restart {} of {})", describe(failure_of(member)), describe(pause), m_restarts,
+  warn(fmt::format("{}; restarting it in {} (restart {} of {})", describe(failure_of(member)), describe(pause), m_restarts,
                    m_rules.policy.backoff_limit));
   state.tail.clear();
   m_actions.add(SetTimer{restart + static_cast<int>(member), pause});
@@ -195,7 +195,7 @@ void GangRunState::on(const TimerFired& fired, Time at) {
     case linger_over:
       for (MemberIndex i = 0; i < m_members.size(); ++i)
         if (m_rules.members[i].started && !m_members[i].stopping && alive(m_members[i]))
-          warn(fmt::format("{} still running {} after the training succeeded: stopping it, then reading the outputs", m_rules.members[i].name,
+          warn(fmt::format("{} is still running {} after the training succeeded; stopping it before reading the outputs", m_rules.members[i].name,
                            describe(m_rules.linger)));
       stop_members(m_rules.policy.stop_grace, false);
       return;

@@ -45,9 +45,10 @@ Verdict limit_exceeded(const Rules& rules, result::Phase phase, Duration limit, 
 Verdict total_exceeded(const Rules& rules, Duration limit, const Pending* pending) { return exceeded(rules, "total", limit, pending, false, false); }
 
 Verdict deleted_by_others(const JobRules& rules, const std::string& more) {
-  return {VerdictClass::system,
-          fmt::format("{} was deleted by another client before its outcome was seen; whether the training succeeded is unknown{}", rules.job, more),
-          std::nullopt, true, 0};
+  return {
+      VerdictClass::system,
+      fmt::format("{} was deleted by another client before its outcome was seen; it is unknown whether the training succeeded{}", rules.job, more),
+      std::nullopt, true, 0};
 }
 
 Verdict held_by_finalizers(const JobRules& rules, const std::string& finalizers) {
@@ -74,13 +75,13 @@ Verdict followed_by_another(const Verdict* verdict) {
   auto why = verdict != nullptr ? verdict->message : "";
   if (why.empty() && signal != 0) why = result::signal_name(signal) + " received";
   const auto* between = why.empty() ? "" : "; ";
-  return {VerdictClass::interrupted, fmt::format("{}{}another attempt of this step follows the job", why, between), std::nullopt, false, signal};
+  return {VerdictClass::interrupted, fmt::format("{}{}another attempt of this step is following the job", why, between), std::nullopt, false, signal};
 }
 
 Verdict cancelled(std::string what, int signal) { return {VerdictClass::cancelled, std::move(what), std::nullopt, false, signal}; }
 
 Verdict lost_sight(const JobRules& rules, const Error& why) {
-  return {VerdictClass::system, fmt::format("cannot follow {} any more, leaving it unchanged: {}", rules.job, why.message), std::nullopt, true, 0};
+  return {VerdictClass::system, fmt::format("can no longer follow {}; leaving it unchanged: {}", rules.job, why.message), std::nullopt, true, 0};
 }
 
 bool is_hurried(const Verdict& verdict) { return verdict.verdict_class == VerdictClass::cancelled || verdict.signal != 0; }

@@ -173,7 +173,7 @@ void JobPending::tell_of_pods_that_go(const JobPods& pods, bool expected) {
     const auto* pod = pods.pod(i);
     if (pod == nullptr || !pod->deleting || pod->over() || std::exchange(m_slots[i].going_told, true)) continue;
     const auto why = pod->disrupted() ? fmt::format(" ({})", termination_of(*pod, nullptr).reason) : std::string();
-    m_actions.warn(fmt::format("{} is being deleted{} but has not ended, and is not replaced before it does; is its node {} up?",
+    m_actions.warn(fmt::format("{} is being deleted{} but has not ended, and will not be replaced until it does; is its node {} up?",
                                m_rules.members[i].name, why, pod->node));
   }
 }

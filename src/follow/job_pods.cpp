@@ -214,7 +214,8 @@ void JobPods::attempt_ends(MemberIndex member, Termination ending, Time at) {
   m_actions.start_timer(JobTimer::waits_beside, beside_is_told);
 }
 
-// The members of a gang fail together: after the first few, the others are only counted (failure_verdict). The log is read of every member that may be the first.
+// The members of a gang fail together: after the first few, the others are only counted (failure_verdict). The log is read of every member that may
+// be the first.
 void JobPods::tell_failure(MemberIndex member) {
   constexpr int told_one_by_one = 5;
   if (m_stage.decided) return;  // ended by us
@@ -270,7 +271,8 @@ void JobPods::go_back_to_metrics(MemberIndex member) {
     m_logs.counts(member, m_slots[member].earlier_attempt);
     return m_metrics.begin(member, m_slots[member].earlier_attempt);
   }
-  m_actions.warn(fmt::format("{}: the training finished in an attempt whose metrics are unknown; they may be missing", m_rules.members[member].name));
+  m_actions.warn(
+      fmt::format("{}: the metrics of the attempt that finished the training are unknown and may be missing", m_rules.members[member].name));
 }
 
 // The log of an attempt that was not followed, in a container that has been restarted since.
@@ -297,7 +299,7 @@ std::string JobPods::goes_on_beside() const {
     if (program == nullptr || program->state != ContainerView::State::terminated) continue;
     for (const auto& container : m_slots[i].pod->containers)
       if (container.state == ContainerView::State::running)
-        return fmt::format("the program of {} has ended, but its pod waits for the container {}", m_rules.members[i].name, container.name);
+        return fmt::format("the program of {} has ended, but its pod is waiting for the container {}", m_rules.members[i].name, container.name);
   }
   return {};
 }

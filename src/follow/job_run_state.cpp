@@ -85,7 +85,7 @@ void JobRunState::on(const JobSeen& seen, Time at) {
   const bool was_suspended = m_judgement.state == State::suspended;
   m_judgement = seen.judgement;
   if (m_judgement.state == State::suspended && !was_suspended) {
-    say("suspended: waiting in its queue, or to be resumed");
+    say("suspended: queued, or waiting to be resumed");
     m_pods.suspended();
   }
   if (was_suspended && m_judgement.state != State::suspended) say("resumed");
@@ -98,7 +98,7 @@ void JobRunState::going(const std::string& finalizers) {
   const bool first = !std::exchange(m_deleting, true);
   if (!first && before == finalizers) return;
   warn(fmt::format("{} is being deleted by another client; waiting for {}", m_job_rules.job,
-                   finalizers.empty() ? "its end" : fmt::format("its finalizers ({})", finalizers)));
+                   finalizers.empty() ? "it to be gone" : fmt::format("its finalizers ({})", finalizers)));
   if (first) start_timer(JobTimer::deletion_over, m_job_rules.deletion);
 }
 
@@ -201,7 +201,7 @@ void JobRunState::on(const JobFollowed&, Time /*at*/) {
 // It finished between the decision and the DELETE: that counts, and it is handled like any job that has ended.
 void JobRunState::on(const JobSpared& spared, Time at) {
   if (!m_verdict || m_removal.awaits_last_lines()) return;
-  warn(fmt::format("the job succeeded anyway, ignoring this: {}", m_verdict->message));
+  warn(fmt::format("the job succeeded anyway; ignoring: {}", m_verdict->message));
   m_verdict.reset();
   m_removal.spared();
   m_deleting = m_gave_up = false;
@@ -230,11 +230,11 @@ void JobRunState::on(const BackendFailed& failed, Time at) {
 void JobRunState::on(const ServerTrouble& trouble, Time at) {
   const bool was_unreachable = std::exchange(m_unreachable, !trouble.reason.empty());
   if (m_unreachable) {
-    warn(fmt::format("{}; {}trying again", trouble.reason, m_clock.found() && !m_verdict ? "the job keeps running, " : ""));
+    warn(fmt::format("{}; {}trying again", trouble.reason, m_clock.found() && !m_verdict ? "the job keeps running; " : ""));
     if (std::exchange(m_limit_is_due, false)) check_limits(at);  // the user's limits count anyway
     return;
   }
-  say("the API server answers again");
+  say("the API server is responding again");
   if (!was_unreachable || m_verdict || m_over || !m_clock.found()) return;
   // Nothing that could not be seen in the meantime counts.
   m_pending.restart(at);

@@ -44,8 +44,8 @@ std::string failed_beside(const JobFacts& facts) {
     const auto* program = program_container(*pod, member.container);
     for (const auto& container : pod->containers)
       if (&container != program && container.termination && container.termination->exit_code != 0)
-        return fmt::format("the program of {} exited with code 0, but the container {} next to it failed (exit code {})", member.name, container.name,
-                           container.termination->exit_code);
+        return fmt::format("the program of {} exited with code 0, but the container {} in the same pod failed (exit code {})", member.name,
+                           container.name, container.termination->exit_code);
   }
   return {};
 }
@@ -64,9 +64,9 @@ result::Verdict unexplained_failure(const JobFacts& facts) {
   if (auto taken = taken_verdict(facts)) return *std::move(taken);
   if (const auto beside = failed_beside(facts); !beside.empty())
     return {VerdictClass::system, fmt::format("{}; {}", text, beside), std::nullopt, true, 0};
-  text += fmt::format("; {}, so whether the training program failed is unknown", !facts.hidden.empty() ? "no permission to list its pods"
-                                                                                 : facts.pods->any()   ? "none of its pods shows why"
-                                                                                                       : "no pod is left that shows why");
+  text += fmt::format("; {}, so it is unknown whether the training program failed", !facts.hidden.empty() ? "no permission to list its pods"
+                                                                                    : facts.pods->any()   ? "none of its pods shows why"
+                                                                                                          : "no remaining pod shows why");
   return {VerdictClass::system, std::move(text), std::nullopt, true, 0};
 }
 
@@ -75,13 +75,13 @@ void classify(result::Verdict& verdict, const MemberState& first, const job_type
   const auto ending = first.end();
   if (ending.told && *ending.told != VerdictClass::user) {
     verdict.verdict_class = *ending.told;
-    verdict.message = "the data of a replica could not be moved";
+    verdict.message = "the data of a replica could not be transferred";
     verdict.retry_can_help = *ending.told == VerdictClass::system;
   }
   if (const auto known = class_without_program(ending)) {
     verdict.verdict_class = *known;
     verdict.message =
-        ending.vanished ? "whether the training program failed is unknown: its end was not seen" : "the training program could not be started";
+        ending.vanished ? "it is unknown whether the training program failed: its end was not seen" : "the training program could not be started";
     verdict.retry_can_help = *known == VerdictClass::system;
   }
   const bool stopped = ending.told == VerdictClass::cancelled;  // its agent failed, before there was a program

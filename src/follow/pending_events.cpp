@@ -38,7 +38,8 @@ std::optional<Pending> pending_by_event(const PodWarningSeen& warning) {
   if (warning.reason == "FailedMount" && is_of_settings(message))
     return Pending{Kind::configuration, "", fmt::format(": cannot mount its volumes: {}", message), minutes_5};
   if (std::ranges::find(volumes, warning.reason) != volumes.end()) {
-    const auto* hint = contains(message, "Multi-Attach") ? " (such a claim is on one node at a time: a pod on another node may use it)" : "";
+    const auto* hint =
+        contains(message, "Multi-Attach") ? " (the volume can be attached to one node at a time; a pod on another node may be using it)" : "";
     return Pending{Kind::container, "", fmt::format(": cannot mount its volumes at present: {}{}", message, hint), minutes_30, VerdictClass::system};
   }
   if (std::ranges::find(node, warning.reason) == node.end()) return std::nullopt;

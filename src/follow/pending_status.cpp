@@ -112,8 +112,7 @@ std::optional<Pending> of_container(const std::string& member, const ContainerVi
 std::optional<Pending> of_init_container(const std::string& member, const ContainerView& container) {
   if (container.sidecar || container.state != ContainerView::State::waiting || !container.last || container.last->exit_code == 0) return std::nullopt;
   return Pending{Kind::initializing, member,
-                 fmt::format(": init container {} failed (exit code {}); restarting it", container.name, container.last->exit_code),
-                 std::nullopt};
+                 fmt::format(": init container {} failed (exit code {}); restarting it", container.name, container.last->exit_code), std::nullopt};
 }
 
 // "Error creating: pods "train-1-x7k2p" is forbidden: exceeded quota: …": the name of the pod that was not created differs each time.
@@ -148,8 +147,10 @@ std::optional<Pending> pending_by_warning(const WarningSeen& warning) {
   const auto message = told_by(warning.message);
   // MPIJob v1 drops the cause: "Created worker pod:" (training-operator 1.9, pkg/controller.v1/mpi/mpijob_controller.go). It may be a quota.
   if (message.starts_with("Created "))
-    return Pending{Kind::quota, warning.object, ": cannot create its pods, and the operator does not report the reason; perhaps a quota is exceeded", std::nullopt};
-  if (contains(message, "exceeded quota")) return Pending{Kind::quota, warning.object, with(": its pods wait for quota", message), std::nullopt};
+    return Pending{Kind::quota, warning.object, ": cannot create its pods, and the operator does not report the reason; perhaps a quota is exceeded",
+                   std::nullopt};
+  if (contains(message, "exceeded quota"))
+    return Pending{Kind::quota, warning.object, with(": its pods are waiting for quota", message), std::nullopt};
   // A webhook that cannot be called has made no decision; a denial ("admission webhook "x" denied the request") is final, whatever its message.
   if (contains(message, "denied the request"))
     return Pending{Kind::pods_refused, warning.object, with(": its pods are rejected", message), minutes_2};

@@ -124,7 +124,7 @@ void CurlTransport::Engine::resolved(Id id, const Result<Resolver::Addresses>& a
     exchange.addresses = *addresses;
     begin(exchange);
   } else {
-    auto reason = "the name '" + exchange.route.host + "' has no address (" + addresses.error().message + ')';
+    auto reason = "cannot resolve host '" + exchange.route.host + "' (" + addresses.error().message + ')';
     finish(exchange, failure(exchange.route.proxy.empty() ? Fault::name : Fault::proxy, exchange.request, std::move(reason)));
   }
   deliver();

@@ -84,7 +84,7 @@ Error failure(Fault fault, const Request& request, std::string detail) {
     case Fault::other:
       break;
   }
-  return with(ErrorKind::unavailable, request, "the exchange failed", detail);
+  return with(ErrorKind::unavailable, request, "the request failed", detail);
 }
 
 }  // namespace trainstep::http

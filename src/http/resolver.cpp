@@ -83,7 +83,7 @@ struct Resolver::Lookup : std::enable_shared_from_this<Lookup> {
     if (info != nullptr) ares_freeaddrinfo(info);
     if (status == ARES_EDESTRUCTION) return;
     if (status == ARES_SUCCESS && !addresses.empty()) return lookup.tell(std::move(addresses));
-    lookup.tell(Error{ErrorKind::unavailable, status == ARES_SUCCESS ? "it has no address" : ares_strerror(status)});
+    lookup.tell(Error{ErrorKind::unavailable, status == ARES_SUCCESS ? "no address found" : ares_strerror(status)});
   }
 
   PollLoop& m_loop;

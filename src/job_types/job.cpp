@@ -23,9 +23,9 @@ std::vector<Replicas> replicas(const plan::Plan& plan) {
 
 Result<void> check(const plan::Plan& plan) {
   if (plan.options.run_policy.restart_policy == "Always")
-    return input_error("job_options.run_policy.restart_policy: a Job's pods cannot be restarted Always; use Never, OnFailure or ExitCode");
+    return input_error("job_options.run_policy.restart_policy: a Job does not support Always; use Never, OnFailure or ExitCode");
   if (!plan.options.gang.is_null() && plan.distribution.workers > 1)
-    return input_error("job_options.gang: not supported for a Job of several pods; use job_options.queue (Kueue) or another distribution_type");
+    return input_error("job_options.gang: not supported for a Job with several pods; use job_options.queue (Kueue) or another distribution_type");
   return {};
 }
 
@@ -46,7 +46,7 @@ void add_retries(const plan::Plan& plan, Manifest& object) {
   for (int code = 1; code < 128; ++code) permanent.push_back(code);
   object.append("/spec/podFailurePolicy/rules",
                 {{"action", "FailJob"}, {"onExitCodes", {{"containerName", container_name}, {"operator", "In"}, {"values", permanent}}}},
-                "job_options.run_policy.restart_policy: ExitCode retries from 128 on");
+                "job_options.run_policy.restart_policy: ExitCode retries only exit codes 128 and above");
 }
 
 void add_policy(const plan::Plan& plan, Manifest& object) {
@@ -73,7 +73,7 @@ Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
                        .resources = replica.resources,
                        .environment = environment_of(plan, replica.type)};
   object.merge("/spec/template", pod_template(plan, shape));
-  object.set("/spec/template/spec/restartPolicy", "Never", "default: retries are new pods, so that the failed one's log stays");
+  object.set("/spec/template/spec/restartPolicy", "Never", "default: retries use new pods, so that the log of the failed one is kept");
   return object;
 }
 

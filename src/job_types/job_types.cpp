@@ -97,7 +97,7 @@ Result<void> check_options(const plan::Plan& plan) {
     const bool exists = std::ranges::find(known, type) != known.end();
     const auto meant = exists ? std::nullopt : nearest(type, known);
     return input_error(fmt::format("job_options.replicas.{}: {} replica type{}; this {} has {}{}", type, exists ? "no such" : "unknown",
-                                   meant ? fmt::format(", did you mean {}?", *meant) : "", plan.job_type, join(possible, ", "),
+                                   meant ? fmt::format(" (did you mean {}?)", *meant) : "", plan.job_type, join(possible, ", "),
                                    exists ? "; options at the top level apply to all replicas" : ""));
   }
   return check_logs(plan);

@@ -55,7 +55,7 @@ void add_open_mpi(Words& words, const plan::Plan& plan, const MpiPlace& place) {
 }
 
 void add_hydra(Words& words, const plan::Plan& plan, const MpiPlace& place) {
-  add(words, {"-f", place.hostfile}, "default: where the workers are");
+  add(words, {"-f", place.hostfile}, "default: the hosts of the workers");
   if (spread_evenly(plan)) add(words, {"-ppn", std::to_string(plan.processes_per_worker)}, "distribution_specification.slots_per_worker");
   add(words, {"-genvall"}, "default: the ranks get mpirun's environment");
 }
@@ -87,7 +87,7 @@ Words torch_words(const plan::Plan& plan, Words program) {
   const bool own_rank = plan.processes_per_worker == 1 && !plan.distribution.elastic;
   if (own_rank || plan::starts_own_ranks(plan.program)) return program;
   const std::string why = plan.distribution.elastic
-                              ? "distribution_specification.elastic: torchrun finds the others and starts again without the lost ones"
+                              ? "distribution_specification.elastic: torchrun finds the other workers and restarts without the lost ones"
                               : "default: torchrun starts the processes of a pod";
   Words words;
   add(words, {"torchrun", "--no_python"}, why);

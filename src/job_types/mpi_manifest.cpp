@@ -119,7 +119,7 @@ SshPlace ssh_place(const plan::Plan& plan) {
   if (why.empty()) return place;
   const auto home = place.keys.value.substr(0, place.keys.value.rfind('/'));
   const auto script = fmt::format("if [ -r {0}/.sshd_config ]; then exec /usr/sbin/sshd -De -f {0}/.sshd_config; fi\nexec /usr/sbin/sshd -De", home);
-  for (const auto& word : {std::string("sh"), std::string("-c"), script}) place.sshd.push_back({word, why + ": sshd is not root's"});
+  for (const auto& word : {std::string("sh"), std::string("-c"), script}) place.sshd.push_back({word, why + ": sshd does not run as root"});
   return place;
 }
 
@@ -131,10 +131,11 @@ Result<void> check_v2beta1(const plan::Plan& plan) {
 
 Result<void> check_v1(const plan::Plan& plan) {
   if (plan.options.run_policy.restart_policy == "ExitCode")
-    return input_error("job_options.run_policy.restart_policy: ExitCode restarts nothing in an MPIJob (kubeflow.org/v1); use OnFailure");
+    return input_error("job_options.run_policy.restart_policy: ExitCode has no effect in an MPIJob (kubeflow.org/v1); use OnFailure");
   if (!plan.options.queue.empty())
     return input_error(
-        "job_options.queue: Kueue does not manage an MPIJob of kubeflow.org/v1, the job would not wait; use mpi-operator (kubeflow.org/v2beta1)");
+        "job_options.queue: Kueue does not manage MPIJobs of kubeflow.org/v1, so the job would not be queued; use mpi-operator "
+        "(kubeflow.org/v2beta1)");
   if (plan.distribution.mpi_implementation == "MPICH")
     return input_error(
         "distribution_specification.mpi_implementation: MPICH requires mpi-operator (kubeflow.org/v2beta1); this cluster supports OpenMPI and Intel");
@@ -165,7 +166,7 @@ Result<Manifest> render_mpi_v2beta1(const plan::Plan& plan, const Resource& reso
   object.set("/spec/sshAuthMountPath", ssh.keys.value, ssh.keys.source);
   // A launcher restarted in place would lose its log at the backoff limit (docs/design/operators.md, Restarts): retries are new pods.
   object.merge("/spec/mpiReplicaSpecs/Launcher", replica_spec(plan, launcher, "Never", launcher_shape(plan, launcher, std::move(command))));
-  object.set("/spec/mpiReplicaSpecs/Launcher/restartPolicy", "Never", "default: retries are new pods, so that the failed one's log stays");
+  object.set("/spec/mpiReplicaSpecs/Launcher/restartPolicy", "Never", "default: retries use new pods, so that the log of the failed one is kept");
   object.merge("/spec/mpiReplicaSpecs/Worker", replica_spec(plan, worker, options.run_policy.restart_policy, worker_shape(plan, worker, ssh.sshd)));
   add_readiness(object);
   return object;

@@ -97,7 +97,7 @@ void add_program(const plan::Plan& plan, const PodShape& shape, const PodOptions
   for (const auto& variable : shape.environment) pod.append(at + "/env", env_entry(variable), variable.source);
   if (plan.data.has_agent())
     pod.append(at + "/env", env_entry({std::string(plan::task_variable), to_text(plan::to_json(plan.data.task)), ""}), "default: the agent's task");
-  pod.set(at + "/terminationMessagePolicy", "FallbackToLogsOnError", "default: a failed pod's last lines outlive its log");
+  pod.set(at + "/terminationMessagePolicy", "FallbackToLogsOnError", "default: keeps the last lines of a failed pod after its log is gone");
 }
 
 void add_resources(const plan::Plan& plan, const PodShape& shape, const PodOptions& options, const OptionSource& source, Manifest& pod) {

@@ -26,7 +26,7 @@ Manifest elastic_policy(const plan::Elastic& elastic) {
   policy.set("/minReplicas", elastic.min, "distribution_specification.elastic.min");
   policy.set("/maxReplicas", elastic.max, "distribution_specification.elastic.max");
   if (elastic.max_restarts) policy.set("/maxRestarts", *elastic.max_restarts, "distribution_specification.elastic.max_restarts");
-  policy.set("/rdzvBackend", "c10d", "default: needs no server of its own");
+  policy.set("/rdzvBackend", "c10d", "default: requires no separate server");
   return policy;
 }
 
@@ -45,7 +45,7 @@ Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
   for (const auto& replica : replicas(plan)) {
     ASSIGN(auto program, program_words(plan, plan::pod_placement(plan, replica.primary)));
     const PodShape shape{.type = replica.type,
-                         .container = {"pytorch", "PyTorchJob needs this name"},
+                         .container = {"pytorch", "required by PyTorchJob"},
                          .command = with_agent(plan, role_of(replica), torch_words(plan, std::move(program))),
                          .resources = replica.resources,
                          .environment = environment_of(plan, replica.type)};
@@ -91,8 +91,8 @@ std::optional<Injected> injected(const plan::Plan& plan, const Resource& /*resou
                    {"image", "alpine:3.10"},
                    {"command", {"sh", "-c", fmt::format("nslookup {}-master-0", plan.job_name)}},
                    {"resources", {{"limits", sizes("100m", "20Mi")}, {"requests", sizes("50m", "10Mi")}}}},
-                  "the training-operator reads another one from the file of its --pytorch-init-container-template-file "
-                  "(/etc/config/initContainer.yaml); docs/data.md has one that fits"};
+                  "the training-operator reads another one from the file given with --pytorch-init-container-template-file "
+                  "(/etc/config/initContainer.yaml); docs/data.md has a suitable one"};
 }
 
 void read_distribution(const Json& object, plan::Distribution& distribution) {

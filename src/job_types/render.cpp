@@ -16,7 +16,7 @@ namespace trainstep::job_types {
 namespace {
 
 Result<void> may_not_change(const std::string& pointer) {
-  return input_error(fmt::format("job_options.patch: cannot change {}, the job is found by it", pointer.substr(1)));
+  return input_error(fmt::format("job_options.patch: cannot change {}; it identifies the job", pointer.substr(1)));
 }
 
 // Null if absent. Values of any type are returned.
@@ -74,8 +74,7 @@ Result<Resource> choose_resource(const JobType& job_type, std::string_view group
     if (resource.group_version == group_version) return resource;
     candidates.emplace_back(resource.group_version);
   }
-  return input_error(
-      fmt::format("{}: \"{}\" does not have this job; expected one of {}", job_type.traits.name, group_version, join(candidates, ", ")));
+  return input_error(fmt::format("{}: not available in \"{}\"; expected one of {}", job_type.traits.name, group_version, join(candidates, ", ")));
 }
 
 Result<Manifest> render(const plan::Plan& plan, std::string_view group_version) {

@@ -38,7 +38,7 @@ Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
   for (const auto& replica : all_replicas) {
     ASSIGN(auto program, program_words(plan, plan::pod_placement(plan, replica.primary)));
     const PodShape shape{.type = replica.type,
-                         .container = {"tensorflow", "TFJob needs this name"},
+                         .container = {"tensorflow", "required by TFJob"},
                          .command = with_agent(plan, role_of(replica), std::move(program)),
                          .resources = replica.resources,
                          .environment = environment_of(plan, replica.type)};

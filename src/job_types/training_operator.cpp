@@ -47,7 +47,8 @@ Manifest replica_spec(const plan::Plan& plan, const Replicas& replicas, const st
 Result<std::string> v1_restart_policy(const plan::Plan& plan) {
   const auto& policy = plan.options.run_policy.restart_policy;
   if (policy == "Always")
-    return input_error("job_options.run_policy.restart_policy: Always restarts a program that has succeeded, the job would never end; use OnFailure");
+    return input_error(
+        "job_options.run_policy.restart_policy: Always restarts a program that has succeeded, so the job would never end; use OnFailure");
   return policy;
 }
 

@@ -57,7 +57,7 @@ void add_mount(Manifest& pod, const std::string& name, const std::string& path, 
 
 void add_train_mount(const plan::Plan& plan, Manifest& pod) {
   const bool claimed = !plan.pvc_name.empty();
-  const auto source = claimed ? "pvc_name" : "default: without a claim the data lives as long as the pod";
+  const auto source = claimed ? "pvc_name" : "default: without a claim, the data is deleted with the pod";
   const auto volume = claimed ? Json{{"name", "train"}, {"persistentVolumeClaim", {{"claimName", plan.pvc_name}}}}
                               : Json{{"name", "train"}, {"emptyDir", Json::object()}};
   pod.append(volumes, volume, source);

@@ -385,7 +385,8 @@ Answer Client::next_page(Call& call, Json page) {
   std::erase_if(query, [](const auto& pair) { return pair.first == "continue"; });
   if (const auto token = text_of(metadata, "continue"); !token.empty()) {
     if (!listing.tokens.insert(token).second)
-      return tl::unexpected(ApiError{internal_error(call.what + ": the API server repeated a continue token, the list does not end"), 0, {}, {}, {}});
+      return tl::unexpected(
+          ApiError{internal_error(call.what + ": the API server repeated a continue token, so the list would not end"), 0, {}, {}, {}});
     query.emplace_back("continue", token);
     return Json();
   }

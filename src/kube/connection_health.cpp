@@ -9,7 +9,7 @@ void ConnectionHealth::failing(const void* who, const ApiError& error) {
   m_failing[who] = error.status != 0;
   const auto* form = error.status == 0                        ? "cannot reach the API server ({})"
                      : error.reason == not_the_servers_reason ? "the server is not an API server ({})"
-                                                              : "the API server answers {1} ({0})";
+                                                              : "the API server returned {1} ({0})";
   m_reason = fmt::format(fmt::runtime(form), error.error.message, error.status);
   if (!m_told) tell_soon();
 }

@@ -73,7 +73,7 @@ Result<ExecPlugin> read_exec_plugin(const Json& exec, const std::string& where, 
 }
 
 Result<ExecCredential> read_exec_credential(const std::string& printed, const ExecPlugin& plugin) {
-  const auto where = fmt::format("the answer of the exec plug-in '{}'", plugin.command);
+  const auto where = fmt::format("the output of the exec plug-in '{}'", plugin.command);
   const auto answer = parse_json(printed, where);
   if (!answer || !answer->is_object()) return input_error(where + " is not a JSON object");  // the reason could quote a part of it
   ASSIGN(const auto version, text_member(*answer, "apiVersion", where));

@@ -257,7 +257,7 @@ void LogStream::State::give_up(const std::string& why) {
 
 void LogStream::State::complete() {
   if (!note.empty()) return give_up(note);
-  if (cursor.place() == LogCursor::Place::lost) return give_up("the log no longer holds the last line that was read");
+  if (cursor.place() == LogCursor::Place::lost) return give_up("the log no longer contains the last line that was read");
   close();
   if (sink.complete) sink.complete();
 }

@@ -171,10 +171,10 @@ std::optional<Result<std::string>> PluginRun::look() {
     return verdict(waited < 0 ? 0 : status);
   }
   if (m_printed.size() > output_limit)
-    m_problem = input_error(fmt::format("the exec plug-in '{}' of the kubeconfig prints endless output", m_plugin.command));
+    m_problem = input_error(fmt::format("the exec plug-in '{}' of the kubeconfig prints too much output", m_plugin.command));
   else if (Clock::now() >= m_deadline)
-    m_problem = Error{ErrorKind::denied, fmt::format("the exec plug-in '{}' of the kubeconfig did not end within {} and was killed", m_plugin.command,
-                                                     describe(m_limit))};
+    m_problem = Error{ErrorKind::denied, fmt::format("the exec plug-in '{}' of the kubeconfig did not exit within {} and was killed",
+                                                     m_plugin.command, describe(m_limit))};
   if (!m_problem) return std::nullopt;
   kill_and_reap();
   return *m_problem;

@@ -60,9 +60,9 @@ class FileToken : public TokenSource {
 
  private:
   [[nodiscard]] Result<std::string> read_now() const {
-    auto text = in_context("the token's file", read_file(m_path, std::size_t{1} << 20U));
+    auto text = in_context("the token file", read_file(m_path, std::size_t{1} << 20U));
     if (!text) return input_error(std::move(text.error().message));
-    return checked_token(*text, "the token's file " + m_path.string());
+    return checked_token(*text, "the token file " + m_path.string());
   }
 
   std::filesystem::path m_path;

@@ -173,7 +173,7 @@ void Watch::State::steady() {
 void Watch::State::silent() {
   silence_timer = {};
   client.cancel_stream(std::exchange(stream, 0));
-  in_trouble(ApiError{{ErrorKind::unavailable, what + ": the connection is silent"}, 0, {}, {}, {}});
+  in_trouble(ApiError{{ErrorKind::unavailable, what + ": no data received on the connection"}, 0, {}, {}, {}});
 }
 
 void Watch::State::data(std::string_view bytes) {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/lifetime.h"
 #include "local/backend.h"
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/lifetime.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
 #include "job_types/launch.h"
@@ -266,9 +266,10 @@ Result<void> LocalBackend::Impl::remove_outputs_of_earlier_runs(const Member& me
 
 Result<void> LocalBackend::Impl::check_command(const Member& member) {
   if (process::find_program({member.argv, environment_of(member), member.place.folder.string()})) return {};
-  const auto image = m_plan.image.value.empty() ? std::string("no image") : fmt::format("the image {} is not used", m_plan.image.value);
+  const auto image =
+      m_plan.image.value.empty() ? std::string("local runs use no image") : fmt::format("local runs do not use the image {}", m_plan.image.value);
   return input_error(
-      fmt::format("train_specification: {} not found on this machine; locally {}: install it, or select the interpreter it belongs to with --python",
+      fmt::format("train_specification: {} not found on this machine ({}); install it, or select the interpreter it belongs to with --python",
                   member.argv.empty() || member.argv.front().empty() ? "an empty command" : member.argv.front(), image));
 }
 

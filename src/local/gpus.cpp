@@ -55,7 +55,7 @@ Result<GpuDivision> divide_gpus(const plan::Plan& plan, const std::vector<std::s
   if (wanted == 0 || gpus.empty()) return division;
   if (wanted > gpus.size())
     return input_error(
-        fmt::format("the run needs {}, this machine has {}: request fewer workers or fewer GPUs each (number_of_workers, worker_gpus, gpus)",
+        fmt::format("the run requires {}, but this machine has {}; request fewer workers or fewer GPUs each (number_of_workers, worker_gpus, gpus)",
                     gpu_count(wanted), gpus.size()));
   std::size_t next = 0;
   for (auto& share : division.shares) {

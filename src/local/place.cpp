@@ -30,7 +30,7 @@ fs::path absolute(const std::string& path) {
 }
 
 Error elsewhere(std::string_view name, const plan::StepPath& path, std::string_view does) {
-  return input_error(fmt::format("{}: {} has no path on this machine; a local run {} files and folders only", name, path.uri, does));
+  return input_error(fmt::format("{}: {} is not a path on this machine; a local run {} only files and folders", name, path.uri, does));
 }
 
 bool is_shared(const plan::Plan& plan, const plan::BoundOutput& output) {

@@ -155,8 +155,8 @@ Result<std::vector<std::string>> RunOutputs::commit(const GoOn& go_on) {
     if (!pending.unremoved().empty())
       told.push_back(fmt::format("{}: cannot remove the replaced contents: {}", name, pending.unremoved()));
     else if (const auto beside = pending.left(); !beside.empty())
-      told.push_back(
-          fmt::format("{}: files the program saved next to it are not part of it, and are in {} until the next run", name, beside.string()));
+      told.push_back(fmt::format("{}: files that the program saved next to it are not delivered; they are kept in {} until the next run", name,
+                                 beside.string()));
   }
   return told;
 }

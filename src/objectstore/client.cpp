@@ -398,7 +398,7 @@ std::unique_ptr<Client::Call> Client::prepared_fetch(const Address& from, std::o
 }
 
 PendingCall Client::head(const Address& of, Done<Object> done) {
-  auto asked = prepared("look at", "HEAD", of);
+  auto asked = prepared("head", "HEAD", of);
   auto read = [what = asked->what, key = of.key](http::Response& response) -> Answer<Object> {
     Object object{key, 0, etag_of(response), std::string(response.header(mark_header).value_or(""))};
     const auto length = response.header("Content-Length").value_or("");
@@ -437,14 +437,14 @@ PendingCall Client::remove(const Address& what, Done<std::monostate> done) {
 }
 
 PendingCall Client::begin_upload(const Address& to, Done<std::string> done, std::vector<http::Header> headers) {
-  auto asked = prepared("begin to upload", "POST", to, {{"uploads", ""}});
+  auto asked = prepared("start the upload of", "POST", to, {{"uploads", ""}});
   for (auto& header : headers) asked->request.headers.push_back(std::move(header));
   auto read = [what = asked->what](http::Response& response) { return or_garbled(what, read_upload_id(response.body)); };
   return call<std::string>(std::move(asked), std::move(read), std::move(done));
 }
 
 PendingCall Client::put_part(const Address& to, const std::string& upload, int number, Body body, Done<std::string> done) {
-  auto asked = prepared(fmt::format("put part {} of", number), "PUT", to, {{"partNumber", std::to_string(number)}, {"uploadId", upload}});
+  auto asked = prepared(fmt::format("upload part {} of", number), "PUT", to, {{"partNumber", std::to_string(number)}, {"uploadId", upload}});
   asked->body = std::move(body);
   asked->compares = true;
   auto read = [what = asked->what](http::Response& response) -> Answer<std::string> {
@@ -468,7 +468,7 @@ PendingCall Client::complete_upload(const Address& to, const std::string& upload
 }
 
 PendingCall Client::abort_upload(const Address& to, const std::string& upload, Done<std::monostate> done) {
-  return call<std::monostate>(prepared("give up the upload of", "DELETE", to, {{"uploadId", upload}}), nothing,
+  return call<std::monostate>(prepared("abort the upload of", "DELETE", to, {{"uploadId", upload}}), nothing,
                               [done = std::move(done)](Answer<std::monostate> answer) {
                                 if (!answer && answer.error().error.kind == ErrorKind::not_found) return done(std::monostate());
                                 done(std::move(answer));

@@ -101,7 +101,7 @@ class Remote : public CredentialsProvider {
 
 constexpr auto no_keys =
     "no credentials for the object store: the environment has neither AWS_ACCESS_KEY_ID nor a web identity nor container credentials, and no Secret "
-    "is named";
+    "is configured";
 
 class Nothing : public CredentialsProvider {
  public:
@@ -113,7 +113,7 @@ Error unreadable(std::string_view what) { return {ErrorKind::unavailable, fmt::f
 Result<Temporary> temporary(std::string_view access_key, std::string_view secret_key, std::string_view token, std::string_view until) {
   if (access_key.empty() || secret_key.empty()) return unreadable("keys");
   const auto end = from_rfc3339(until);
-  if (!end) return unreadable("their end");
+  if (!end) return unreadable("an expiration time");
   return Temporary{{std::string(access_key), std::string(secret_key), std::string(token)}, *end};
 }
 

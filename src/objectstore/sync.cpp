@@ -64,7 +64,7 @@ std::string describe_change(const std::vector<LocalFile>& before, const std::vec
     const auto found = left.extract(file.path);
     if (found.empty()) return fmt::format("{} was removed", name(file));
     const auto& other = *found.mapped();
-    if (other.size != file.size) return fmt::format("{} had {} bytes and has {}", name(file), file.size, other.size);
+    if (other.size != file.size) return fmt::format("{} changed from {} to {} bytes", name(file), file.size, other.size);
     if (other.changed != file.changed) return fmt::format("{} was rewritten", name(file));
   }
   return left.empty() ? "" : fmt::format("{} was added", name(*left.begin()->second));
@@ -72,8 +72,7 @@ std::string describe_change(const std::vector<LocalFile>& before, const std::vec
 
 Result<void> check_names(const std::vector<LocalFile>& files) {
   for (const auto& file : files)
-    if (find_invalid_utf8(file.path))
-      return input_error(fmt::format("the name of \"{}\" is not valid UTF-8, which an object's name must be", file.path));
+    if (find_invalid_utf8(file.path)) return input_error(fmt::format("\"{}\" is not a valid object name: not UTF-8", file.path));
   return {};
 }
 
@@ -106,7 +105,7 @@ SyncPlan plan_download(const std::vector<Object>& there, const std::vector<Local
       if (!folder || object.size > 0) leave_out(object, why);
       continue;
     }
-    if (folder && object.size > 0) leave_out(object, "a folder's name, but with content");
+    if (folder && object.size > 0) leave_out(object, "a folder name with content");
     if (folder && folders.emplace(path).second) add_parents(folders, path);
     if (folder) continue;
     add_parents(folders, path);
@@ -114,7 +113,7 @@ SyncPlan plan_download(const std::vector<Object>& there, const std::vector<Local
   }
   for (const auto* object : objects) {
     if (folders.contains(object->key)) {
-      leave_out(*object, "a file with others below it");
+      leave_out(*object, "both a file and a folder");
       continue;
     }
     const auto found = local.find(object->key);

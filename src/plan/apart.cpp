@@ -16,7 +16,7 @@ Result<void> check_pair(const Place& written, const Place& other) {
                          : lies_in(written.where, other.where) ? "is in"
                                                                : nullptr;
   if (relation == nullptr) return {};
-  return input_error(fmt::format("{}: {} {} {} ({}); each output needs a location of its own, separate from inputs and other outputs", written.name,
+  return input_error(fmt::format("{}: {} {} {} ({}); each output requires a separate location, apart from inputs and other outputs", written.name,
                                  written.shown, relation, other.name, other.shown));
 }
 

@@ -45,7 +45,7 @@ std::string names_of(const std::vector<StepPath>& paths) {
 // How the user can provide such a path: a step has only those paths that were given.
 std::string how_to_give(std::string_view kind, const std::vector<StepPath>& paths) {
   if (!paths.empty()) return {};
-  return kind == "input" ? " (give train_dataset_dir or validation_dataset_dir)" : " (give model_dir)";
+  return kind == "input" ? " (set train_dataset_dir or validation_dataset_dir)" : " (set model_dir)";
 }
 
 const StepPath* find_path(const std::vector<StepPath>& paths, std::string_view name) {

@@ -44,12 +44,12 @@ Result<void> check_checkpoint_place(const Plan& plan) {
   const auto folder = normal_path(given);
   for (const auto& other : places_in_pods(plan)) {
     const auto* relation = folder == other.where          ? "is also"
-                           : lies_in(other.where, folder) ? "holds"
+                           : lies_in(other.where, folder) ? "contains"
                            : lies_in(folder, other.where) ? "is in"
                                                           : nullptr;
     if (relation != nullptr)
       return input_error(
-          fmt::format("job_options.checkpoint_dir: {} {} {} ({}); checkpoints need a folder of their own, separate from inputs and outputs", given,
+          fmt::format("job_options.checkpoint_dir: {} {} {} ({}); checkpoints require a separate folder, apart from inputs and outputs", given,
                       relation, other.name, other.shown));
   }
   return {};

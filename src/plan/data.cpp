@@ -282,14 +282,14 @@ Result<void> route(Plan& plan, const DataFacts& facts) {
   const bool own_mpirun = plan.launches_ranks && starts_own_ranks(plan.program);
   if (image_known && !own_mpirun) return Router(plan, facts).route();
   if (paths.empty() && plan.options.checkpoint_dir.empty()) return {};
-  if (paths.empty()) return input_error("job_options.checkpoint_dir: the pods need an image with trainstep; name one in job_options.agent_image");
+  if (paths.empty()) return input_error("job_options.checkpoint_dir: the pods require an image with trainstep; set job_options.agent_image");
   if (own_mpirun)
     return input_error(
         fmt::format("train_specification: the program starts mpirun itself, so {} cannot be copied to its ranks; leave mpirun to the step, or use "
                     "volumes (job_options.volumes)",
                     paths));
   return input_error(
-      fmt::format("{}: copying files to and from the pods requires an image with trainstep there; in a pod it is the step's own, here name one in "
+      fmt::format("{}: copying files to and from the pods requires an image with trainstep; in a pod the step's own is used, here set "
                   "job_options.agent_image",
                   paths));
 }

@@ -40,7 +40,7 @@ Error too_long(const Plan& plan, std::size_t word) {
         "train_specification: an argument of the program's command line has {} bytes, the Linux limit is {}; put the program into the image", word,
         longest_exec_string - 1));
   return input_error(fmt::format(
-      "train_parameters.{}: makes an argument of {} bytes, the Linux limit is {}; pass it as a file through a path parameter of the program",
+      "train_parameters.{}: results in an argument of {} bytes, but the Linux limit is {}; pass it as a file through a path parameter of the program",
       input->name, word, longest_exec_string - 1));
 }
 

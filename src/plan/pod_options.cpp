@@ -164,7 +164,7 @@ Json in_one_form(Fields& fields, std::string_view key, std::optional<Json> value
 // For labels and annotations.
 Result<Json> read_keys(const Json& entries, const std::string& where) {
   for (const auto& [key, value] : entries.items())
-    if (is_identity_key(key)) return input_error(fmt::format("{}: \"{}\" is reserved: jobs and pods are found by it", where, key));
+    if (is_identity_key(key)) return input_error(fmt::format("{}: \"{}\" is reserved; it identifies jobs and pods", where, key));
   return read_texts(entries, where);
 }
 

@@ -31,7 +31,7 @@ std::string word_of(Type type) {
 Result<Type> type_of(const std::string& word) {
   for (const auto& [type, known] : type_words)
     if (known == word) return type;
-  return input_error(fmt::format("unknown type in the task: {}; is the agent of another version?", word));
+  return input_error(fmt::format("unknown type in the task: {}; does the agent have another version?", word));
 }
 
 void put(Json& object, const char* key, const std::string& value) {

@@ -137,7 +137,7 @@ Result<void> check_metric_name(std::string_view name) {
   auto plain = std::string(name);
   std::ranges::replace(plain, ':', '_');
   if (is_name(plain) && !name.starts_with(':')) return {};
-  return input_error(fmt::format("{} is not a valid metric name; use letters, digits and _ . - / :, a letter first, at most {}",
+  return input_error(fmt::format("{} is not a valid metric name; use letters, digits and _ . - / :, starting with a letter, at most {}",
                                  shown_value("", Json(std::string(name))), longest_name));
 }
 

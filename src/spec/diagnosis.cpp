@@ -59,7 +59,7 @@ Error explain_unknown(std::string_view text, const Json& document) {
     return input_error(fmt::format("train_specification: got a Kubernetes manifest (kind {}), not a training program; {}",
                                    show_text(kind->get<std::string>()), formats));
   if (find(document, "command") != nullptr || find(document, "args") != nullptr)
-    return input_error("train_specification.image: is missing; give the image, or \"\" to use base_image");
+    return input_error("train_specification.image: is missing; set it, or use \"\" for base_image");
   const std::vector<std::string> known{"implementation", "deploymentSpec", "pipelineSpec", "image"};
   std::vector<std::string> keys;
   std::size_t count = 0;

@@ -74,10 +74,10 @@ Result<void> check_declared(const std::vector<std::string>& used, const std::vec
   for (const auto& name : used) {
     if (known.contains(name)) continue;
     const auto near = nearest(name, names);
-    return input_error(fmt::format("{}: command or args name {} \"{}\", which is not declared{}", where, what, name,
+    return input_error(fmt::format("{}: command or args refer to {} \"{}\", which is not declared{}", where, what, name,
                                    near            ? fmt::format("; did you mean \"{}\"?", *near)
                                    : names.empty() ? std::string()
-                                                   : "; declared are " + join(names, ", ")));
+                                                   : "; expected one of " + join(names, ", ")));
   }
   return {};
 }
@@ -97,7 +97,7 @@ Result<void> check_uses(const Program& program, const Uses& uses, const std::str
   for (const auto& input : program.inputs) {
     const bool path = uses.paths.contains(input.name), value = uses.values.contains(input.name);
     if (value && (path || input.type == Type::artifact))
-      return input_error(fmt::format("{}: input \"{}\" is an artifact (a path), but its value is used, too; use only its path", where, input.name));
+      return input_error(fmt::format("{}: input \"{}\" is an artifact (a path), but its value is also used; use only its path", where, input.name));
     if (path && input.type != Type::artifact)
       return input_error(fmt::format("{}: input \"{}\" is a value ({}), not a path; declare it as an artifact", where, input.name, input.declared));
   }

@@ -45,7 +45,7 @@ Result<Program> read_v1_component(const Json& document) {
   Fields kinds(implementation, specification + ".implementation");
   const auto container = kinds.object("container");
   if (kinds.any("graph"))
-    return input_error(specification + ".implementation.graph: a graph of components is not a program; give the component that trains");
+    return input_error(specification + ".implementation.graph: a graph of components is not a program; pass the component that trains");
   TRY(kinds.done());
   if (!container) return input_error(specification + ".implementation.container: is missing");
   TRY(read_container(*container, program));

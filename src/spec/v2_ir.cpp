@@ -52,7 +52,7 @@ Result<void> read_container(const Choice& choice, Program& program) {
   const auto where = "train_specification.deploymentSpec.executors." + choice.executor + ".container";
   const auto& container = *choice.container;
   if (const auto* image = find(container, "image"); image != nullptr && image->is_string()) program.image = image->get<std::string>();
-  if (has_v2_key(program.image)) return input_error(where + ".image: comes from the pipeline and is not known here; give base_image");
+  if (has_v2_key(program.image)) return input_error(where + ".image: comes from the pipeline and is not known here; set base_image");
   ASSIGN(program.command, read_texts(container, "command", where));
   ASSIGN(program.args, read_texts(container, "args", where));
   if (program.command.empty() && program.args.empty())

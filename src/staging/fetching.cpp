@@ -53,7 +53,7 @@ void Fetching::next() {
 // An object may exist at the input's own key while there are others below it; it is skipped. If HEAD is denied, fetching it would be denied too.
 void Fetching::look_at_itself(const objectstore::Address& at, std::vector<objectstore::Object> there) {
   m_call = m_stores.of(input().from).head(at, [this, there = std::move(there)](const objectstore::Answer<objectstore::Object>& itself) {
-    if (itself) m_sink.tell(fmt::format("{} {}: skipped: the object {}: a file with others below it", m_what, input().name, input().from.uri));
+    if (itself) m_sink.tell(fmt::format("{} {}: skipped: the object {}: both a file and a folder", m_what, input().name, input().from.uri));
     fetch(there);
   });
 }
@@ -78,7 +78,7 @@ void Fetching::failed(Error error, Lost lost) {
   if (!m_limit) m_limit.emplace(m_stores.loop()).set(settle_timeout);
   if (m_limit->passed() && refused) return finish(std::move(error));
   if (m_limit->passed()) m_lost = lost;
-  if (m_limit->passed()) return finish(Error{ErrorKind::unavailable, error.message + "; it is not as it was fetched"});
+  if (m_limit->passed()) return finish(Error{ErrorKind::unavailable, error.message + "; it is missing or was changed"});
   m_sink.tell(fmt::format("{} {}: {}; trying again in {}", m_what, input().name, error.message, trainstep::describe(m_pause)));
   m_timer = m_stores.loop().timer(m_pause, [this] { next(); });
   m_pause *= 2;
@@ -86,7 +86,7 @@ void Fetching::failed(Error error, Lost lost) {
 
 void Fetching::fetch(const std::vector<objectstore::Object>& there) {
   if (there.empty() && is_own()) return make_folder();
-  if (there.empty()) return finish(input_error(fmt::format("nothing is at {}", input().from.uri)));
+  if (there.empty()) return finish(input_error(fmt::format("{} does not exist", input().from.uri)));
   const auto& known = m_stores.sync_state().known(input().path, input().from.uri);
   const auto here = known.empty() ? objectstore::LocalTree() : objectstore::read_tree(input().path).value_or(objectstore::LocalTree());
   m_plan = objectstore::plan_download(there, here.files, known);

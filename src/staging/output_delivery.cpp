@@ -137,7 +137,7 @@ void OutputDelivery::look_for_successor() {
   if (m_context.written.existed() || job.empty() || is_own() || taken == m_files.end()) return go_on();
   m_call = store().head(at(taken->path), [this, &job, go_on](const Answer<Object>& there) {
     if (!there || !objectstore::bears(there->mark, job)) return go_on();
-    m_sink.refused(Error{ErrorKind::conflict, fmt::format("another pod of this job has delivered to {} and was reported", uri())});
+    m_sink.refused(Error{ErrorKind::conflict, fmt::format("another pod of this job has delivered to {}, and the job has ended", uri())});
   });
 }
 

@@ -34,7 +34,7 @@ const std::vector<Field>& input_fields() {
 const std::vector<Field>& output_fields() {
   using enum Field::Shape;
   static const std::vector<Field> fields{
-      {"model_dir", path, "where the program leaves its model: file or folder; in a cluster also an address, s3://bucket/model"},
+      {"model_dir", path, "where the program writes its model: file or folder; in a cluster also an address, s3://bucket/model"},
       {"metrics", path, "file for the final metrics: a JSON object, name → number"},
       {"results", path, "file for everything the program returned: a JSON object, by name"},
       {"report", path, "file for the report: an HTML page"},

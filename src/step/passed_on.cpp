@@ -38,8 +38,8 @@ bool names_a_file(std::string_view name, std::string_view value) {
 std::string files_stay(const std::vector<std::string_view>& names) {
   const auto* text =
       names.size() == 1
-          ? R"({} is not passed on: it names a file on this machine; if the pods have it, too, set job_options {{"pass_environment": ["{}"]}})"
-          : R"({} are not passed on: they name files on this machine; if the pods have them, too, set job_options {{"pass_environment": ["{}"]}})";
+          ? R"({} is not passed on: it names a file on this machine; if the pods also have it, set job_options {{"pass_environment": ["{}"]}})"
+          : R"({} are not passed on: they name files on this machine; if the pods also have them, set job_options {{"pass_environment": ["{}"]}})";
   return fmt::format(fmt::runtime(text), fmt::join(names, ", "), fmt::join(names, R"(", ")"));
 }
 

@@ -53,7 +53,7 @@ std::string_view headline(VerdictClass verdict_class) {
     case VerdictClass::capacity:
       return "No capacity";
     case VerdictClass::interrupted:
-      return "Interrupted, the job keeps running";
+      return "Interrupted; the job keeps running";
     case VerdictClass::cancelled:
       return "Cancelled";
   }

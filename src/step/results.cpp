@@ -139,7 +139,7 @@ std::vector<std::string> unread_metrics(const run::Outcome& outcome, const FileR
       sentences.push_back(fmt::format("{}: {}; ignoring its metrics", output.name, text.error().message));
     } else if (text && !trim(*text).empty() && names_metrics(output.step_path)) {
       if (const auto read = result::read_metrics(*text, output.name); !read)
-        sentences.push_back(read.error().message + "; the file is kept as the program wrote it, without the metrics of the log");
+        sentences.push_back(read.error().message + "; the file is left as the program wrote it, without the metrics from the log");
     }
   }
   return sentences;
@@ -174,8 +174,8 @@ std::optional<std::string> left_out_metrics(const StepSummary& summary) {
   if (names.empty() || std::ranges::none_of(summary.inputs.targets, leaves_out)) return std::nullopt;
   const auto count = names.size();
   names.resize(std::min(count, most));
-  return fmt::format("metrics: {}{} {} omitted from the file, as JSON has no such number{}", join(names, ", "),
-                     count > most ? fmt::format(" and {} more", count - most) : "", count == 1 ? "is" : "are", count == 1 ? "" : "s");
+  return fmt::format("metrics: {}{} {} omitted from the file: {}", join(names, ", "), count > most ? fmt::format(" and {} more", count - most) : "",
+                     count == 1 ? "is" : "are", count == 1 ? "not a valid JSON number" : "not valid JSON numbers");
 }
 
 Json results_object(const run::Outcome& outcome, const Inputs& inputs, const FileReader& read_file) {

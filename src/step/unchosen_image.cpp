@@ -81,7 +81,7 @@ std::optional<std::string> unchosen_image(const plan::Plan& plan) {
   const auto found = look_through(plan.program);
   if (found.installs || found.modules.empty()) return std::nullopt;
   return fmt::format(
-      "train_specification: its image is {}, the SDK 1.8's default, which has no {}; choose one that has, in func_to_component_text(..., "
+      "train_specification: its image is {}, the default of SDK 1.8, which does not have {}; choose one that does, in func_to_component_text(..., "
       "base_image=...) or base_image of the step, or install the missing packages (packages_to_install)",
       unchosen, join(found.modules, ", "));
 }

@@ -220,7 +220,7 @@ class Cluster:
         return self.sandbox.order("get", url=url)["code"] == 200
 
     def wait_for(self, name: str, seconds: float, condition):
-        """Until the condition holds; what it cannot ask yet counts as no. A server that ended ends the wait."""
+        """Until the condition holds; what it cannot query yet counts as no. A server that ended ends the wait."""
         end = time.monotonic() + seconds
         reason = ""
         while time.monotonic() < end:

@@ -115,7 +115,7 @@ def test_access_mode_of_a_claim_determines_the_nodes_of_the_pods(cluster, check)
             cluster.api.create(f"/api/v1/namespaces/{space.name}/persistentvolumeclaims", {"metadata": {"name": name}, "spec": claim})
         mounted = lambda name: {"volumes": [{"mount_path": "/data", "claim": name}]}  # noqa: E731
         done = check(space, job_options=mounted("datasets"))
-        assert done.returncode == 0 and "ok     claim datasets (ReadWriteOnce): all pods go to one node" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 0 and "ok     claim datasets (ReadWriteOnce): all pods are scheduled on one node" in done.stdout, done.stdout + done.stderr
         done = check(space, job_options=mounted("datasets") | {"single_node": False})
         assert done.returncode == 0 and "datasets" not in done.stdout, done.stdout + done.stderr
         done = check(space, job_options=mounted("single"))
@@ -123,7 +123,7 @@ def test_access_mode_of_a_claim_determines_the_nodes_of_the_pods(cluster, check)
         secret = {"minio-url": "store:9000", "minio-bucket": "bucket", "minio-accesskey": "a", "minio-secretkey": "s", "access-mode": "ReadWriteOnce"}
         cluster.api.create(f"/api/v1/namespaces/{space.name}/secrets", {"metadata": {"name": "training"}, "stringData": secret})
         done = check(space, pvc_name="scratch", cluster_configuration_secret="training")
-        assert "ok     claim scratch (ReadWriteOnce): all pods go to one node" in done.stdout, done.stdout + done.stderr
+        assert "ok     claim scratch (ReadWriteOnce): all pods are scheduled on one node" in done.stdout, done.stdout + done.stderr
 
 
 def restrict(cluster, space):
@@ -136,10 +136,10 @@ def test_pods_that_pod_security_would_refuse_are_named_before_there_are_any(clus
         done = check(space)
         assert done.returncode == 2, done.stdout + done.stderr
         for kind in ("Master", "Worker"):
-            assert f'FAILS  pods of {kind} would be rejected, as each violates PodSecurity "restricted:latest"' in done.stdout, done.stdout
+            assert f'FAILS  pods of {kind} would be to be to be rejected, because each violates PodSecurity "restricted:latest"' in done.stdout, done.stdout
         done = check(space, job_options={"security_context": RESTRICTED})
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "doubt  the operator's own container init-pytorch would, by default, have pods of Worker rejected" in done.stdout, done.stdout
+        assert "doubt  the operator's container init-pytorch would, by default, cause pods of Worker to be to be rejected" in done.stdout, done.stdout
         assert "--pytorch-init-container-template-file" in done.stdout, done.stdout
         for kind in ("MPI", "TF", "Job"):
             done = check(space, kind, 1 if kind == "Job" else 3, job_options={"security_context": RESTRICTED})

@@ -41,7 +41,7 @@ def test_pods_run_on_the_node_where_the_step_has_the_claim(claimed, kind, node):
     training = claimed(kind, "ReadWriteOnce")
     training.own_pod("datasets", training.folder, node)
     assert training.begin(arguments(training)).end() == 0, training.output
-    assert f"claim datasets (ReadWriteOnce): all pods go to node {node}, where this step uses it" in training.output
+    assert f"claim datasets (ReadWriteOnce): all pods are scheduled on node {node}, where this step uses it" in training.output
     assert delivered(training.folder / "models/1", {"a.csv": b"1,2,3\n"}), training.output
     assert set(nodes_of(training)) == {node}, training.output
 
@@ -53,7 +53,7 @@ def test_pods_that_share_another_claim_run_on_one_node(claimed, store, kind):
     (store.files / f"sets/{training.space.name}/a.csv").write_bytes(b"1,2,3\n")
     training.options["volumes"] = [{"mount_path": "/shared", "claim": "datasets"}, *training.values()["job_options"].get("volumes", [])]
     assert training.run_with_artifacts(f"sets/{training.space.name}") == 0, training.output
-    assert "claim datasets (ReadWriteOnce): all pods go to one node" in training.output
+    assert "claim datasets (ReadWriteOnce): all pods are scheduled on one node" in training.output
     assert len(nodes_of(training)) > 1 and len(set(nodes_of(training))) == 1, training.output
 
 

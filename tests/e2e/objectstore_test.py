@@ -601,7 +601,7 @@ def test_a_part_that_is_refused_leaves_no_model_and_no_parts(job):
     job.task["finishing_limit"] = 2
     with StoreProxy(job.server, lambda request: StoreFault(answer=403) if "partNumber=2" in request.target else None) as proxy:
         done = job.run(url=proxy.url, check=3)
-    assert "put part 2" in done.stderr
+    assert "upload part 2" in done.stderr
     assert not (job.delivered / "large").exists() and not job.record.exists()
     assert job.left() == []
 

@@ -99,7 +99,7 @@ def test_standard_error_says_once_why_nothing_is_shown(script, tmp_path):
         sys.stdout = said
         print(result.exit_code, result.folder)
     """)
-    (line,) = [line for line in output.split("\n") if line.startswith("trainstep: cannot be displayed here (OSError")]
+    (line,) = [line for line in output.split("\n") if line.startswith("trainstep: cannot display the log here (OSError")]
     assert "No space left on device" in line and f"; the training continues, its log is {tmp_path}/trainstep-runs/" in line
 
 

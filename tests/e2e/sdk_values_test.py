@@ -42,7 +42,7 @@ def circle():
     ({"token=hunter22": object()}, r"^train_parameters\.x\.token…: expected str, [^=]*; got object$"),
     ({"a": "b\ud800"}, r"^train_parameters\.x\.a: expected Unicode, got the unpaired surrogate '\\ud800'"),
     ({"\udfff": 1}, r"^train_parameters\.x: expected Unicode, got the unpaired surrogate '\\udfff'"),
-    (circle(), r"^train_parameters\.x\.again.*…: expected at most 100 nested dictionaries and lists"),
+    (circle(), r"^train_parameters\.x\.again.*…: nested deeper than 100 nested dictionaries and lists"),
 ])
 def test_what_the_program_would_not_get_as_it_is_is_refused_by_its_place(tmp_path, value, message):
     def train(x: dict):
@@ -69,7 +69,7 @@ def test_none_is_refused_where_another_default_would_take_its_place(tmp_path):
         print(steps, note)
 
     for call in (sdk.run, sdk.submit):
-        with pytest.raises(sdk.InputError, match=r'^train_parameters\.steps: None is "not given", and train would get its default, 100; '):
+        with pytest.raises(sdk.InputError, match=r'^train_parameters\.steps: None means "not given", so train would get its default, 100; '):
             call(train, {"steps": None, "note": None}, folder=tmp_path / "run")
     assert not (tmp_path / "run").exists()
     with pytest.raises(sdk.InputError, match=r"^train_parameters\.steps: "):

@@ -248,7 +248,7 @@ def test_outputs_that_a_failed_run_cannot_write_are_reported(run, namespace, sma
     script = f"echo loss=1; dd if=/dev/zero of={small}/filled bs=4k count=100 2>&1; exit 7"
     code, said = run(script, "--metrics", small / "metrics.json", "--run-dir", "run", beneath=namespace)
     assert code == 1, said
-    assert re.search(r"cannot write .*metrics\.json: No space left on device; the outputs' paths do not hold this run's outputs", said)
+    assert re.search(r"cannot write .*metrics\.json: No space left on device; the output paths do not contain the outputs of this run", said)
 
 
 @pytest.fixture

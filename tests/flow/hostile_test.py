@@ -267,7 +267,7 @@ def hidden(folder):
 def test_files_saved_next_to_the_model_are_reported_and_kept_until_the_next_run(step, gang, tmp_path):
     assert step(None, command=script('mkdir "$0"; echo w >"$0/weights"; echo b >"$0.bin"')) == 0
     assert tree(tmp_path / "model") == {"weights": "w\n"}
-    left = re.search(r"model_dir: files the program saved next to it are not part of it, and are in (\S+) until the next run", gang.output())
+    left = re.search(r"model_dir: files that the program saved next to it are not delivered; they are kept in (\S+) until the next run", gang.output())
     assert tree(left[1]) == {"model.bin": "b\n"}
     assert step(None, command=script('mkdir "$0"; echo w >"$0/weights"; touch "$0.lock"; mkdir "$0.logs"'), run_dir="second") == 0
     assert "saved next to" not in gang.output()

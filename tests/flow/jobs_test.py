@@ -361,7 +361,7 @@ def test_stop_names_the_finalizer_that_it_waits_for(api, environment):
     api.finalizers = ["foregroundDeletion", "example.com/stuck"]
     stopping = subprocess.Popen([PROGRAM, "stop", "r"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     said = stopping.stderr.readline()
-    assert "jobs/digits-1 is being deleted; waiting for its finalizer example.com/stuck (Ctrl-C stops only the waiting)" in said
+    assert "jobs/digits-1 is being deleted; waiting for its finalizer example.com/stuck (Ctrl-C only stops waiting)" in said
     api.jobs = []
     assert stopping.communicate(timeout=60)[0] == "jobs/digits-1 and its pods are deleted\n" and stopping.returncode == 0
 

@@ -337,7 +337,7 @@ def test_an_empty_file_is_an_empty_text(run, tmp_path):
 def test_inputs_that_apply_only_to_a_cluster_are_reported(run):
     done = run(*program("true"), "--job-options", '{"queue": "q", "environment": {"A": 1}}', "--node-selector", "disk: ssd")
     assert done.returncode == 0
-    assert b"ignored on this machine, they apply only in a cluster: job_options.queue, node_selector\n" in done.stdout
+    assert b"ignored on this machine (they apply only in a cluster): job_options.queue, node_selector\n" in done.stdout
 
 
 def test_numbers_arrive_as_they_were_written(run):

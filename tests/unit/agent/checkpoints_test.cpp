@@ -240,8 +240,7 @@ TEST_CASE_METHOD(Checkpoints, "each scan saves new and changed files, and nothin
   CHECK(told.empty());
 }
 
-TEST_CASE_METHOD(Checkpoints,
-                 "a state of the folder is saved only completely: a file that refers to an unsent one is not restored") {
+TEST_CASE_METHOD(Checkpoints, "a state of the folder is saved only completely: a file that refers to an unsent one is not restored") {
   save("step-1/weights", "one");
   save("latest", "step-1");
   const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
@@ -302,7 +301,7 @@ TEST_CASE_METHOD(Checkpoints, "a pod cut off from the cluster removes nothing th
   }
   CHECK(kept()["best"] == "best");
   CHECK(kept()["last"] == "B2");
-  CHECK(told == Texts{"checkpoints: another pod saves there, too: from now on nothing is removed"});
+  CHECK(told == Texts{"checkpoints: another pod is saving to the same location; no longer removing anything there"});
   CHECK(told_next.empty());  // of who was there before nothing is to be feared
 }
 

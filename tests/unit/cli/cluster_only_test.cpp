@@ -22,10 +22,10 @@ TEST_CASE("inputs that apply only to a cluster are reported, and nothing else") 
       said(R"({"environment": {"A": 1}, "logs": "all", "limits": {"running": "1h"}, "run_policy": {"stop_grace": 3}, "volumes": [], "queue": ""})") ==
       "nothing");
   CHECK(said(R"({"metrics": [{"name": "loss", "regex": "loss"}]})") == "nothing");
-  CHECK(said(R"({"queue": "q"})") == "ignored on this machine, it applies only in a cluster: job_options.queue");
+  CHECK(said(R"({"queue": "q"})") == "ignored on this machine (it applies only in a cluster): job_options.queue");
   CHECK(
       said(R"({"volumes": [{}], "limits": {"queued": 5}, "run_policy": {"suspend": true}, "replicas": {"Main": {"image": "x", "environment": {}}}})",
            "data") ==
-      "ignored on this machine, they apply only in a cluster: job_options.volumes, job_options.run_policy.suspend, job_options.limits.queued, "
+      "ignored on this machine (they apply only in a cluster): job_options.volumes, job_options.run_policy.suspend, job_options.limits.queued, "
       "job_options.replicas.Main.image, pvc_name");
 }

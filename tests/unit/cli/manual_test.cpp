@@ -45,7 +45,7 @@ TEST_CASE("the manual page names every command, option and exit code") {
 TEST_CASE("what several commands have in common is described once") {
   const auto page = manual(program());
   CHECK(page.find("\\-\\-epochs") == page.rfind("\\-\\-epochs"));
-  CHECK_THAT(page, Contains("Inputs: those of \\fBrun\\fR.\n"));
+  CHECK_THAT(page, Contains("Inputs: same as for \\fBrun\\fR.\n"));
 }
 
 TEST_CASE("text is escaped for roff") {

@@ -194,7 +194,7 @@ TEST_CASE("a job whose create is in progress may appear without a deadline after
   h.loop.run(20s);
   CHECK(kept);
   REQUIRE_FALSE(told.empty());
-  CHECK(told.back() == "a create request was not answered: a job of this run may still appear, without a deadline");
+  CHECK(told.back() == "a create request got no response; a job of this run may still appear, without a deadline");
 }
 
 TEST_CASE_METHOD(Kept, "before SIGKILL everything is completed or abandoned") {
@@ -237,7 +237,7 @@ TEST_CASE_METHOD(Kept, "a job adopted by another attempt in the meantime gets no
     keep_on();
     CHECK(bodies.empty());
   }
-  CHECK(told.back() == "another attempt of this step follows the job; leaving it unchanged");
+  CHECK(told.back() == "another attempt of this step is following the job; leaving it unchanged");
   CHECK_FALSE(sent_a("DELETE"));
 }
 

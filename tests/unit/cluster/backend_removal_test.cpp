@@ -183,7 +183,7 @@ TEST_CASE_METHOD(Removal, "a job adopted by another attempt is left to it, unles
   CHECK(followed == 1);
   CHECK(gone == 0);
   CHECK_FALSE(failed);
-  CHECK(told.back() == "another attempt of this step follows the job; leaving it unchanged");
+  CHECK(told.back() == "another attempt of this step is following the job; leaving it unchanged");
   h.loop.run(5min);
   CHECK(asked.back() == "GET");
 }
@@ -476,8 +476,7 @@ struct Ended : Removal {
 
 }  // namespace
 
-TEST_CASE_METHOD(Ended,
-                 "a claim is kept only for the next attempt: a cancelled or succeeded job's Workflow keeps none") {
+TEST_CASE_METHOD(Ended, "a claim is kept only for the next attempt: a cancelled or succeeded job's Workflow keeps none") {
   answers = {ok(job("u", "5")), refusal(404, "NotFound", "not found", {{"name", plan.job_name}})};
   using enum result::VerdictClass;
   const auto verdict = GENERATE(cancelled, succeeded, user, timeout);

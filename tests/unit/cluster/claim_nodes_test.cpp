@@ -107,12 +107,12 @@ TEST_CASE("pods run on the node where the step has the claim, or all on one") {
   const auto ours = nodes_for(pods, facts("data"), {{"data", one_node}, {"other", GENERATE(one_node, many_nodes)}});
   REQUIRE(ours);
   CHECK(ours->node == "node-1");
-  CHECK_THAT(describe(*ours), Contains("claim data (ReadWriteOnce): all pods go to node node-1, where this step uses it"));
+  CHECK_THAT(describe(*ours), Contains("claim data (ReadWriteOnce): all pods are scheduled on node node-1, where this step uses it"));
   const auto other = nodes_for(pods, facts("data"), {{"other", one_node}});
   REQUIRE(other);
   CHECK(other->node.empty());
   CHECK(other->together);
-  CHECK_THAT(describe(*other), Contains("claim other (ReadWriteOnce): all pods go to one node"));
+  CHECK_THAT(describe(*other), Contains("claim other (ReadWriteOnce): all pods are scheduled on one node"));
   auto unknown = facts("data");
   unknown.node.clear();
   const auto somewhere = nodes_for(pods, unknown, {{"data", one_node}});
@@ -204,7 +204,7 @@ TEST_CASE("a gateway's response does not concern a claim: it is read again, and 
   REQUIRE(found);
   CHECK(found->contains("data") == passes);
   CHECK(lines.size() == (passes ? 0U : 1U));
-  if (!passes) CHECK_THAT(lines[0], Contains("cannot read claim data: if only one node can mount it, pods on others wait"));
+  if (!passes) CHECK_THAT(lines[0], Contains("cannot read claim data: if only one node can mount it, pods on other nodes wait"));
 }
 
 TEST_CASE("whatever refuses a claim at first, it is read again") {

@@ -137,7 +137,7 @@ TEST_CASE_METHOD(Check, "a check fails where a run's keys cannot work, and doubt
   }
   SECTION("a store that only the pods reach") {
     store = Reply::silent();
-    line = "warning: whether the outputs can be fetched is unknown: http://store:9000 does not answer";
+    line = "warning: cannot tell whether the outputs can be fetched: http://store:9000 does not answer";
   }
   run();
   REQUIRE(*done);

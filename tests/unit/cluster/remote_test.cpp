@@ -167,7 +167,8 @@ TEST_CASE("settings in a Secret for a cluster or store that it does not name are
       texts[key] = "there";
       const auto refused = read_configuration(secret(texts), completes);
       REQUIRE_FALSE(refused);
-      CHECK(refused.error().message == std::string("Secret training, ") + key + ": names no cluster; add remote-host or kubeconfig, or remove it");
+      CHECK(refused.error().message ==
+            std::string("Secret training, ") + key + ": no cluster is configured; add remote-host or kubeconfig, or remove this key");
       CHECK(refused.error().kind == ErrorKind::input);
       texts["remote-host"] = "https://gpu";
       CHECK(read_configuration(secret(texts), completes));

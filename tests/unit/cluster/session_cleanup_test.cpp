@@ -264,7 +264,7 @@ TEST_CASE_METHOD(Cancelled, "a pending create that may still create a job is rep
   loop.run(1h);
   REQUIRE(ended);
   CHECK(*ended - stopped < 10s);
-  CHECK_THAT(story.text, Contains("a create request was not answered: a job of this run may still appear"));
+  CHECK_THAT(story.text, Contains("a create request got no response; a job of this run may still appear"));
 }
 
 TEST_CASE_METHOD(Cancelled, "a job that appears late is deleted, and nothing else is reported about it") {

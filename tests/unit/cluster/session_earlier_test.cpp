@@ -261,7 +261,7 @@ TEST_CASE_METHOD(Step, "a job that may not be followed does not run on while no 
     is_away("/secrets/mlpipeline-minio-artifact", absent("mlpipeline-minio-artifact"));
   again(30s);
   CHECK_FALSE(created);
-  CHECK_THAT(told.text, Contains("jobs/" + job + " is of an earlier attempt (job_options.reattach: never); deleting it"));
+  CHECK_THAT(told.text, Contains("jobs/" + job + " is from an earlier attempt (job_options.reattach: never); deleting it"));
   REQUIRE(verdict);
   CHECK(verdict->verdict_class == result::VerdictClass::input);
   CHECK_THAT(verdict->message, Contains("get secrets/"));
@@ -368,7 +368,7 @@ TEST_CASE_METHOD(Step, "a cancelled step without a job searches only briefly for
   loop.run(30s);
   CHECK(told.count("no job of this run") == 1);
   REQUIRE(problem);
-  CHECK_THAT(*problem,
-             Contains("whether an earlier attempt left data at minio://mlpipeline/jobs/my-model-") && Contains("could not be determined in 5.0 s"));
+  CHECK_THAT(*problem, Contains("cannot tell cannot tell whether an earlier attempt left data at minio://mlpipeline/jobs/my-model-") &&
+                           Contains("could not be determined in 5.0 s"));
   CHECK(*since - began < 10s);
 }

@@ -310,8 +310,7 @@ TEST_CASE_METHOD(Attempts, "a step whose job fails, or that is cancelled, after 
              Contains("was moved to ") && Contains(older == "nothing" ? "; nothing is there now" : "; the previous contents are restored"));
 }
 
-TEST_CASE_METHOD(Attempts,
-                 "if the step is cancelled, later changes to the model on the claim are kept, and the log says what is where") {
+TEST_CASE_METHOD(Attempts, "if the step is cancelled, later changes to the model on the claim are kept, and the log says what is where") {
   const std::string change = GENERATE("the weights are edited in place", "a note is put beside them");
   CAPTURE(change);
   data_at_places(true);
@@ -568,7 +567,7 @@ TEST_CASE_METHOD(Attempts, "a lost attempt that reaches its job after the next o
   options.facts->began = from_rfc3339("2026-03-01T10:00:00Z");
   REQUIRE(write_file_atomically(folder.path() / "data/a", "second"));
   CHECK(attempt() == result::VerdictClass::interrupted);
-  CHECK(outcome->verdict.message == "another attempt of this step follows the job");
+  CHECK(outcome->verdict.message == "another attempt of this step is following the job");
   CHECK(objects == before);
   CHECK(*job == of_job);
   CHECK(made == 1);
@@ -678,7 +677,7 @@ TEST_CASE_METHOD(Fetching, "data being downloaded at an eviction is left to the 
   loop.run(1min);
   REQUIRE(outcome);
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::interrupted);
-  CHECK_THAT(outcome->verdict.message, Contains("the next attempt uses them at s3://"));
+  CHECK_THAT(outcome->verdict.message, Contains("the next attempt will use them at s3://"));
   CHECK(objects.contains(prefix + "/outputs/model/weights"));
   CHECK(job);
 }
@@ -688,7 +687,7 @@ TEST_CASE_METHOD(FetchingOnce, "on an eviction during the download the step repo
   session->request_stop(SIGTERM);
   loop.run(1min);
   REQUIRE(outcome);
-  CHECK_THAT(outcome->verdict.message, Contains("what it has delivered is kept at s3://"));
+  CHECK_THAT(outcome->verdict.message, Contains("they are kept at s3://"));
 }
 
 TEST_CASE_METHOD(Attempts, "a job in another namespace than its step's pod is found again by the next attempt, and has no owner there") {
@@ -803,10 +802,10 @@ const auto forbidden = [] { return kube::test::refusal(403, "Forbidden", "secret
 }  // namespace
 
 TEST_CASE_METHOD(Keys, "keys for the model that a step fetches are read before there is a job, and serve after the training") {
-  const std::string later = GENERATE("the Secret stays", "it may not be read any more", "it is gone");
+  const std::string later = GENERATE("the Secret stays", "it may not be read no longer exists", "it is gone");
   CAPTURE(later);
   after_training = [&] {
-    if (later == "it may not be read any more") answer = forbidden();
+    if (later == "it may not be read no longer exists") answer = forbidden();
     if (later == "it is gone") answer = kube::test::refusal(404, "NotFound", "secrets \"team-keys\" not found");
   };
   CHECK(attempt() == well);

@@ -124,10 +124,10 @@ TEST_CASE_METHOD(Starting, "an API server that refuses the first question is nam
   until = 40s;
   begin();
   loop.run(5s);
-  CHECK(told.count("the API server answers 500 (get pods/step-1: etcdserver: request timed out") == 1);
+  CHECK(told.count("the API server returned 500 (get pods/step-1: etcdserver: request timed out") == 1);
   loop.run(100s);
-  CHECK(told.count("the API server answers 500") == 1);
-  CHECK(told.count("the API server answers again") == 1);
+  CHECK(told.count("the API server returned 500") == 1);
+  CHECK(told.count("the API server is responding again") == 1);
 }
 
 TEST_CASE_METHOD(Starting, "a job is looked for in time also where a Secret is awaited when the signal comes") {

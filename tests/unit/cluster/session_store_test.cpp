@@ -92,7 +92,7 @@ TEST_CASE_METHOD(Step, "pods go to the node where the step has a claim that only
   run();
   REQUIRE(created);
   CHECK_THAT(to_text(*created), Contains(R"({"matchFields":[{"key":"metadata.name","operator":"In","values":["node-1"]}]})"));
-  CHECK_THAT(told.text, Contains("claim disk (ReadWriteOnce): all pods go to node node-1, where this step uses it"));
+  CHECK_THAT(told.text, Contains("claim disk (ReadWriteOnce): all pods are scheduled on node node-1, where this step uses it"));
 }
 
 TEST_CASE_METHOD(Step, "a claim that many nodes can mount binds no pod, and one that may not be read is reported") {
@@ -102,7 +102,7 @@ TEST_CASE_METHOD(Step, "a claim that many nodes can mount binds no pod, and one 
   run();
   REQUIRE(created);
   CHECK_THAT(to_text(*created), !Contains("affinity"));
-  CHECK(told.count("no permission to read claim disk: if only one node can mount it, pods on others wait") == (readable ? 0 : 1));
+  CHECK(told.count("no permission to read claim disk: if only one node can mount it, pods on other nodes wait") == (readable ? 0 : 1));
 }
 
 TEST_CASE_METHOD(Step, "a claim that only the step's own pod can have is refused before there is a job") {

@@ -284,7 +284,8 @@ TEST_CASE_METHOD(Service, "a destroyed object gets no callback while credentials
   CHECK_FALSE(told);
 }
 
-TEST_CASE_METHOD(Step, "credentials that may not read the outputs' location are rejected before the job is created; an unclear response is a warning") {
+TEST_CASE_METHOD(Step,
+                 "credentials that may not read the outputs' location are rejected before the job is created; an unclear response is a warning") {
   output("model");
   bool refused = true;
   std::string doubt;
@@ -312,7 +313,7 @@ TEST_CASE_METHOD(Step, "credentials that may not read the outputs' location are 
   CHECK(found.has_value() != refused);
   if (!found) CHECK_THAT(found.error().message, Contains("the outputs could not be fetched: get s3://bkt/jobs/job/outputs/model"));
   CHECK(said.empty() == doubt.empty());
-  if (!doubt.empty()) CHECK_THAT(said.front(), Contains("whether the outputs can be fetched is unknown: ") && Contains(doubt));
+  if (!doubt.empty()) CHECK_THAT(said.front(), Contains("cannot tell whether the outputs can be fetched: ") && Contains(doubt));
   CHECK(loop.now() - before < 11s);
 }
 
@@ -380,7 +381,7 @@ TEST_CASE_METHOD(Rotated, "while the Secret has no other credentials, the store'
   REQUIRE_FALSE(fetched);
   CHECK(fetched.error().kind == ErrorKind::denied);
   CHECK_THAT(fetched.error().message, Contains("InvalidAccessKeyId") && Contains("Secret team-keys was read again: "));
-  if (what == "the same") CHECK_THAT(fetched.error().message, Contains("its credentials are the same"));
+  if (what == "the same") CHECK_THAT(fetched.error().message, Contains("its credentials are unchanged"));
   if (what == "none") CHECK_THAT(fetched.error().message, Contains("Secret team-keys: no key ak"));
   if (what == "may not be read") CHECK_THAT(fetched.error().message, Contains("get secrets/team-keys: no"));
   CHECK(api.asked().size() <= at_first + 7);  // in half a minute

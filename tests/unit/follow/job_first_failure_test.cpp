@@ -95,8 +95,8 @@ TEST_CASE("a failure that no pod shows: unknown, unless the job itself says that
   using enum VerdictClass;
   for (const auto& row : {Row{"TFJob digits has failed because it has reached the specified backoff limit", user, 1, "backoff limit"},
                           Row{"Job has reached the specified backoff limit", system, 3,
-                              "no pod is left that shows why, so whether the training program failed is unknown"},
-                          Row{"1 replica(s) failed.", system, 3, "1 replica(s) failed.; no pod is left that shows why"}}) {
+                              "no remaining pod shows why, so it is unknown whether the training program failed"},
+                          Row{"1 replica(s) failed.", system, 3, "1 replica(s) failed.; no remaining pod shows why"}}) {
     CAPTURE(row.words);
     Story story(single());
     story.all_run();

@@ -332,7 +332,7 @@ TEST_CASE("if the log of a pod lost after its delivery was not read, missing met
   }
   story.pod(0, runs(), "c");
   story.pod(0, repeats(), "c");
-  CHECK(story.said("main: the training finished in an attempt whose metrics are unknown; they may be missing") == (missed != "nothing"));
+  CHECK(story.said("main: the metrics of the attempt that finished the training are unknown and may be missing") == (missed != "nothing"));
   CHECK(story.follower.metrics().latest().empty());
 }
 

@@ -394,7 +394,7 @@ TEST_CASE("while the API server is unreachable no limit is applied, and afterwar
   CHECK(absent.said("cannot reach the API server (connection refused); the job keeps running, trying again"));
   absent.pass(24h);
   absent.event(ServerTrouble{""});
-  CHECK(absent.said("the API server answers again"));
+  CHECK(absent.said("the API server is responding again"));
   absent.pass(119s);
   CHECK_FALSE(absent.removed());
   absent.pass(1s);
@@ -421,7 +421,7 @@ TEST_CASE("a pod that waits for another container after the program's end is rep
     story.pass(59s);
     CHECK_FALSE(story.said("waits for the container"));
     story.pass(1s);
-    CHECK(story.said("the program of main has ended, but its pod waits for the container istio-proxy"));
+    CHECK(story.said("the program of main has ended, but its pod is waiting for the container istio-proxy"));
   }
   Story story(single());
   story.all_run();

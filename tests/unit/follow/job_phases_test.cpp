@@ -265,7 +265,7 @@ TEST_CASE("if the program has ended but its pod has not, the pod's other contain
   CHECK(story.phase() == Phase::finishing);
   story.pass(20min);
   CHECK(story.said("still finishing"));
-  CHECK(story.said("the program of main has ended, but its pod waits for the container istio-proxy"));
+  CHECK(story.said("the program of main has ended, but its pod is waiting for the container istio-proxy"));
   CHECK_FALSE(story.verdict());
 }
 

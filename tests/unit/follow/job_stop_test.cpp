@@ -240,7 +240,7 @@ TEST_CASE("a job that succeeds before it can be deleted has succeeded, whatever 
   CHECK(story.all<RemoveJob>().at(0).unless_succeeded);
   story.pod(0, succeeded());
   story.event(JobSpared{{Judged::succeeded, "", ""}});
-  CHECK(story.said("the job succeeded anyway, ignoring this: the limit of 1 h 00 min for running"));
+  CHECK(story.said("the job succeeded anyway; ignoring: the limit of 1 h 00 min for running"));
   CHECK_FALSE(story.verdict());  // its log is read to its end, as after any success
   story.output(0, "loss=0.1\n");
   story.logs_complete();
@@ -292,7 +292,7 @@ TEST_CASE("a job that another attempt follows is left to it, and nothing has fai
   REQUIRE(story.verdict());
   CHECK(exit_code(*story.verdict()) == 75);
   CHECK_THAT(describe(*story.verdict()), Contains(why));
-  CHECK_THAT(describe(*story.verdict()), Contains("another attempt of this step follows the job"));
+  CHECK_THAT(describe(*story.verdict()), Contains("another attempt of this step is following the job"));
 }
 
 TEST_CASE("a job that a later attempt follows already is not followed, and nothing has failed") {
@@ -300,7 +300,7 @@ TEST_CASE("a job that a later attempt follows already is not followed, and nothi
   story.event(JobFollowed{});
   REQUIRE(story.verdict());
   CHECK(exit_code(*story.verdict()) == 75);
-  CHECK_THAT(describe(*story.verdict()), Contains("another attempt of this step follows the job"));
+  CHECK_THAT(describe(*story.verdict()), Contains("another attempt of this step is following the job"));
   CHECK_FALSE(story.removed());
 }
 

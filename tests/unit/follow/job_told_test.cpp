@@ -48,13 +48,13 @@ TEST_CASE("data that could not be moved is not a failure of the program: the age
     bool retry;
   };
   const auto row = GENERATE(values<Row>({{VerdictClass::input, 2, false}, {VerdictClass::system, 3, true}, {VerdictClass::timeout, 4, false}}));
-  const auto verdict = verdict_of(failed_with(report(row.verdict_class, row.code, "input data: nothing is at s3://b/data")));
-  check(verdict, row.verdict_class, row.code, "nothing is at s3://b/data");
+  const auto verdict = verdict_of(failed_with(report(row.verdict_class, row.code, "input data: s3://b/data")));
+  check(verdict, row.verdict_class, row.code, "s3://b/data");
   CHECK(verdict.retry_can_help == row.retry);
   CHECK(verdict.message.find("data of a replica could not be moved") != std::string::npos);
   REQUIRE(verdict.first_failure);
   CHECK(verdict.first_failure->replica == "worker-0");
-  CHECK(verdict.first_failure->reason == "input data: nothing is at s3://b/data");
+  CHECK(verdict.first_failure->reason == "input data: s3://b/data");
 }
 
 TEST_CASE("a failure that the agent attributes to the program is the program's, with the agent's message") {

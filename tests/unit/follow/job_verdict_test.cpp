@@ -257,7 +257,7 @@ TEST_CASE("kinds of failure") {
        true},
       {"an init container", init_failed(1), "PyTorchJobFailed", "", user, 1, "main exited with code 1: init container init-pytorch failed"},
       {"its end was not seen", unknown, "PyTorchJobFailed", "", system, 3,
-       "whether the training program failed is unknown: its end was not seen; first failure: main failed: ContainerStatusUnknown", true},
+       "it is unknown whether the training program failed: its end was not seen; first failure: main failed: ContainerStatusUnknown", true},
       {"only the disruption was observed", with_condition(unknown, condition("DisruptionTarget", "True", "DeletionByTaintManager")),
        "PyTorchJobFailed", "", capacity, 5, "a replica was removed from the job", true},
       {"deadline", deadline_pod(), "DeadlineExceeded", "Job was active longer than specified deadline", timeout, 4, "run_policy.active_deadline"},
@@ -275,9 +275,9 @@ TEST_CASE("kinds of failure") {
       {"another container next to the program",
        status("Failed", Json::array({container(terminated(0)), container(terminated(1), 0, Json::object(), "istio-proxy")})), "BackoffLimitExceeded",
        "Job has reached the specified backoff limit", system, 3,
-       "the program of main exited with code 0, but the container istio-proxy next to it failed (exit code 1)", true},
+       "the program of main exited with code 0, but the container istio-proxy in the same pod failed (exit code 1)", true},
       {"nothing says why", runs(), "", "", system, 3,
-       "pytorchjobs/digits failed; none of its pods shows why, so whether the training program failed is unknown", true},
+       "pytorchjobs/digits failed; none of its pods shows why, so it is unknown whether the training program failed", true},
   };
   for (const auto& row : rows) {
     CAPTURE(row.what);
@@ -329,7 +329,7 @@ TEST_CASE("a job that is gone before its end was seen has an unknown outcome") {
   story.event(JobGone{});
   REQUIRE(story.verdict());
   check(*story.verdict(), VerdictClass::system, 3,
-        "pytorchjobs/digits was deleted by another client before its outcome was seen; whether the training succeeded is unknown");
+        "pytorchjobs/digits was deleted by another client before its outcome was seen; it is unknown whether the training succeeded");
   CHECK_FALSE(story.removed());
 }
 

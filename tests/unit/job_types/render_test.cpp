@@ -409,7 +409,7 @@ TEST_CASE("by a patch nothing is changed by which jobs and pods are found, or to
     CAPTURE(row.patch);
     auto plan = example(row.kind, row.kind == std::string("Job") ? 1 : 2);
     plan.options.patch = Json::parse(row.patch);
-    CHECK(refusal(plan) == fmt::format("job_options.patch: cannot change {}, the job is found by it", row.place));
+    CHECK(refusal(plan) == fmt::format("job_options.patch: cannot change {}; it identifies the job", row.place));
   }
 }
 

@@ -514,7 +514,7 @@ TEST_CASE("trouble shows whether the server responds") {
     h.client->get(train, {}, {}, [](const Answer&) {}).detach();
     h.loop.run(1min);
   }
-  CHECK(told == std::vector<std::string>{"cannot reach the API server", "", "the API server answers 500", ""});
+  CHECK(told == std::vector<std::string>{"cannot reach the API server", "", "the API server returned 500", ""});
 }
 
 TEST_CASE("empty lists, and responses that are not lists") {

@@ -342,7 +342,7 @@ TEST_CASE("a log rotated while it was not read is reported as incomplete") {
     r.h.loop.run(1s);
     r.stream->ended();
     r.h.loop.run(30s);
-    CHECK(r.told == Words{"a\nb\n", "lost: lines after 08:15:11 may be missing: the log no longer holds the last line that was read", "complete"});
+    CHECK(r.told == Words{"a\nb\n", "lost: lines after 08:15:11 may be missing: the log no longer contains the last line that was read", "complete"});
   }
 }
 

@@ -57,7 +57,7 @@ TEST_CASE("a path that is not UTF-8 is rejected: the JSON for the program, and r
     return checked ? std::string() : checked.error().message;
   };
   CHECK(refusal("/out/m\u00f6del", "/run/\u00fc").empty());
-  CHECK(refusal("/out/m\xff", "/run") == "model_dir: /out/m\\xff is not valid UTF-8, which a path named in results must be; choose another one");
+  CHECK(refusal("/out/m\xff", "/run") == "model_dir: /out/m\\xff is not valid UTF-8, as required for a path named in results; choose another one");
   CHECK_THAT(refusal("/out/model", "/run\xff"), Catch::Contains("run-dir: /run\\xff is not valid UTF-8"));
   CHECK_THAT(refusal("/out/model", "/run", "/data\xff"), Catch::Contains("train_dataset_dir: /data\\xff is not valid UTF-8"));
 }
@@ -96,7 +96,7 @@ TEST_CASE("an address is not a path on this machine, for inputs and outputs") {
   const auto place = place_of(plan, "/run", gang(plan).front());
   REQUIRE_FALSE(place);
   CHECK(place.error().kind == ErrorKind::input);
-  CHECK(place.error().message == "model: s3://bucket/model has no path on this machine; a local run writes files and folders only");
+  CHECK(place.error().message == "model: s3://bucket/model is not a path on this machine; a local run writes only files and folders");
 }
 
 TEST_CASE("parents of outputs are made, the outputs are not") {

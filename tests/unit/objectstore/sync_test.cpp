@@ -81,9 +81,9 @@ TEST_CASE("a key that leaves its folder, or is not a path, is skipped, and no ot
 TEST_CASE("an object with others below it cannot be a file; nor can a tool's folder marker") {
   const auto both = plan_download({{"a", 1, "e"}, {"a/b", 1, "e"}}, {}, {});
   CHECK(travelling(both) == Words{"a/b"});
-  CHECK(both.left_out == Words{"\"a\": a file with others below it"});
+  CHECK(both.left_out == Words{"\"a\": both a file and a folder"});
   const auto folder = plan_download({{"a/", 3, "e"}, {"b/", 0, "e"}, {"/", 0, "e"}}, {}, {});
-  CHECK(folder.left_out == Words{"\"a/\": a folder's name, but with content"});
+  CHECK(folder.left_out == Words{"\"a/\": a folder name with content"});
   CHECK(folder.folders == Words{"a", "b"});
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("a change in a tree is described by the first changed file") {
   CHECK(describe_change(before, before).empty());
   CHECK(describe_change(before, {{"b", 2, 20}}) == "a was removed");
   CHECK(describe_change(before, {}) == "a was removed");
-  CHECK(describe_change(before, {{"a", 1, 10}, {"b", 3, 20}}) == "b had 2 bytes and has 3");
+  CHECK(describe_change(before, {{"a", 1, 10}, {"b", 3, 20}}) == "b had 2 to 3");
   CHECK(describe_change(before, {{"a", 1, 10}, {"b", 2, 21}}) == "b was rewritten");
   CHECK(describe_change(before, {{"a", 1, 10}, {"b", 2, 20}, {"c", 1, 1}}) == "c was added");
   CHECK(describe_change({{"", 1, 10}}, {}) == "the file was removed");

@@ -270,7 +270,7 @@ TEST_CASE_METHOD(Trees, "a failed upload leaves no parts, and reports the reason
   const auto sent = up();
   REQUIRE_FALSE(sent);
   CHECK(sent.error().kind == ErrorKind::denied);
-  CHECK(sent.error().message.starts_with("put part 3 of s3://b/model/large"));
+  CHECK(sent.error().message.starts_with("upload part 3 of s3://b/model/large"));
   CHECK(uploads.empty());
   CHECK(objects.empty());
 }

@@ -71,7 +71,7 @@ TEST_CASE("mistakes in options are refused with their place") {
            {R"({"run_policy": {"backoff_limit": -1}})", "job_options.run_policy.backoff_limit"},
            {R"({"replicas": {"Worker": {"imag": "x"}}})", "job_options.replicas.Worker"},
            {R"({"patch": "x"})", "job_options.patch"},
-           {R"({"labels": {"trainstep.dev/run": "x"}})", "job_options.labels: \"trainstep.dev/run\" is reserved: jobs and pods are found by it"},
+           {R"({"labels": {"trainstep.dev/run": "x"}})", "job_options.labels: \"trainstep.dev/run\" is reserved; it identifies jobs and pods"},
            {R"({"labels": {"app.kubernetes.io/managed-by": "x"}})", "job_options.labels: \"app.kubernetes.io/managed-by\""},
            {R"({"annotations": {"trainstep.dev/created-by": "x"}})", "job_options.annotations: \"trainstep.dev/created-by\""},
            {R"({"replicas": {"Worker": {"labels": {"training.kubeflow.org/replica-index": "7"}}}})", "job_options.replicas.Worker.labels"},

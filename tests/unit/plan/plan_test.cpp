@@ -199,7 +199,7 @@ TEST_CASE("what no program can be given on its command line or in a variable is 
   r.train_parameters = {{"text", std::string(131071, 'x')}, {"small", "y"}};
   CHECK(said(r).empty());
   r.train_parameters["text"] = std::string(131072, 'x');
-  CHECK(said(r).find("train_parameters.text: makes an argument of 131072 bytes") == 0);
+  CHECK(said(r).find("train_parameters.text: results in an argument of 131072 bytes") == 0);
   r = request();
   r.train_specification = to_text(Json{{"image", "a"}, {"command", {"python3", "-c", std::string(200'000, 'x')}}});
   CHECK(said(r).find("train_specification: an argument of the program's command line has 200000 bytes") == 0);

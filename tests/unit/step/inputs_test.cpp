@@ -417,7 +417,7 @@ TEST_CASE("Variables that name files of this machine are reported in one line") 
   const Context around{.environment = {{"SSL_CERT_FILE", "/etc/ca.pem"}, {"PIP_CERT", "/etc/ca.pem"}, {"CURL_CA_BUNDLE", "/etc/ca.pem"}},
                        .read_file = files({})};
   const std::vector<std::string> expected{
-      "CURL_CA_BUNDLE, PIP_CERT, SSL_CERT_FILE are not passed on: they name files on this machine; if the pods have them, too, set job_options "
+      "CURL_CA_BUNDLE, PIP_CERT, SSL_CERT_FILE are not passed on: they name files on this machine; if the pods also have them, set job_options "
       R"({"pass_environment": ["CURL_CA_BUNDLE", "PIP_CERT", "SSL_CERT_FILE"]})"};
   CHECK(read({program}, around).not_passed_on == expected);
 }

@@ -30,7 +30,7 @@ const std::string code = "def train():\n    import os, tensorflow as tf\n    fro
 TEST_CASE("a default image that lacks an imported package is reported, with the remedy") {
   const auto told = notice(code);
   REQUIRE(told);
-  CHECK_THAT(*told, Contains("its image is python:3.7, the SDK 1.8's default, which has no tensorflow, horovod;"));
+  CHECK_THAT(*told, Contains("its image is python:3.7, the default of SDK 1.8, which does not have tensorflow, horovod;"));
   CHECK_THAT(*told, Contains("base_image"));
 }
 
