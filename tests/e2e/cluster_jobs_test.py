@@ -140,7 +140,7 @@ def test_logs_of_a_replica_that_is_not_there(shell):
     process = begin(shell, run_ms="3000")
     code, _, errors = shell("logs", "cell", "worker-7")
     assert code != 0
-    assert "has no pod of worker-7" in errors
+    assert "has no pod for worker-7" in errors
     assert shell.step.end(process).code == 0
 
 

@@ -95,7 +95,7 @@ CASES = {
     "parameter that does not fit": (parameters(batch_size="x", data="train_dataset_dir"), ['train_parameters.batch_size: expected an integer, got "x"']),
     "path that is none": (parameters(batch_size=1, data="/data"), ["train_parameters.data: expected the name", "'/data'", "train_dataset_dir"]),
     "path that is not given": (parameters(batch_size=1, data="validation_dataset_dir"), ["train_parameters.data", "this step has: train_dataset_dir"]),
-    "no path at all": (specification(COMPONENT, "--train-parameters", '{"batch_size": 1}'), ["train_parameters.data: is missing", "give train_dataset_dir"]),
+    "no path at all": (specification(COMPONENT, "--train-parameters", '{"batch_size": 1}'), ["train_parameters.data: is missing", "set train_dataset_dir"]),
     "several executors": (specification(SEVERAL), ["has several steps", "job_options.component", "fit, prepare"]),
     "executor that is none": (specification(SEVERAL, "--job-options", '{"component": "fits"}'), ["job_options.component", '"fits"', "fit, prepare"]),
     "YAML that is not closed": (specification('image: a\ncommand: [a, "b'), ["train_specification: line 2, column", "unterminated string"]),

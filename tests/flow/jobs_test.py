@@ -215,7 +215,7 @@ def test_attach_to_a_job_that_may_not_be_watched_leaves_it(api, environment):
     api.forbidden.add("watch jobs")
     done = trainstep(environment, "attach", "r")
     assert done.returncode == 3
-    assert "any more, leaving it unchanged" in done.stdout + done.stderr
+    assert "; leaving it unchanged" in done.stdout + done.stderr
     assert api.written() == []
 
 
@@ -400,5 +400,5 @@ def test_a_secret_that_names_neither_a_cluster_nor_a_store_is_refused(api, envir
     words = [command, "--context", "c", "--cluster-configuration-secret", "training", "--train-specification", specification]
     ended = trainstep(environment, *words)
     assert ended.returncode == 2, ended.stdout + ended.stderr
-    assert "cluster_configuration_secret: Secret training: has neither remote-host nor kubeconfig" in ended.stdout + ended.stderr
+    assert "cluster_configuration_secret: Secret training: requires remote-host or kubeconfig" in ended.stdout + ended.stderr
     assert api.written() == []

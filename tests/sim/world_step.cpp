@@ -88,7 +88,7 @@ bool World::lives(const JobRecord& job) const {
 void World::heard_saying(std::string_view text) {
   m_story.tell("says", "{}", text);
   if (text.find("may still") != std::string_view::npos) m_lives.back().doubts = true;
-  for (const auto* words : {"the job is deleted", "no job of this run", "before there was a job"})
+  for (const auto* words : {"the job is deleted", "no job of this run", "before a job was created"})
     for (const auto& job : m_jobs)
       if (text.find(words) != std::string_view::npos && lives(job))
         m_violations.push_back(fmt::format("said of {}, which is there: {}", job.name, text));

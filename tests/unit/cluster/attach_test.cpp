@@ -157,7 +157,7 @@ TEST_CASE_METHOD(Visit, "where the job itself may not be watched attach ends, an
   loop.run(24h);
   REQUIRE(verdict);
   CHECK(result::exit_code(*verdict) == 3);
-  CHECK_THAT(verdict->message, Contains("any more, leaving it unchanged"));
+  CHECK_THAT(verdict->message, Contains("; leaving it unchanged"));
   CHECK(written() == Words{});
 }
 

@@ -132,7 +132,7 @@ TEST_CASE("pods co-located by job_options.affinity stay so, except for the node 
   REQUIRE(other);
   CHECK(other->node.empty());
   CHECK_FALSE(other->together);
-  CHECK_THAT(describe(*other), Contains("claim other (ReadWriteOnce): the pods are not kept on one node, as job_options.affinity says"));
+  CHECK_THAT(describe(*other), Contains("claim other (ReadWriteOnce): the pods are not placed on one node, because job_options.affinity"));
   const auto many = nodes_for(pods, facts("data"), {{"other", many_nodes}});
   REQUIRE(many);
   CHECK(describe(*many).empty());
@@ -140,11 +140,11 @@ TEST_CASE("pods co-located by job_options.affinity stay so, except for the node 
   on_one_node.nodes = {"", true, "job_options.single_node"};
   const auto asked = nodes_for(on_one_node, facts("data"), {{"other", one_node}});
   REQUIRE(asked);
-  CHECK_THAT(describe(*asked), Contains("claim other (ReadWriteOnce): the pods are not kept on one node"));
+  CHECK_THAT(describe(*asked), Contains("claim other (ReadWriteOnce): the pods are not placed on one node"));
   const auto ours = nodes_for(pods, facts("data"), {{"data", one_node}});
   REQUIRE(ours);
   CHECK(ours->node == "node-1");
-  CHECK_THAT(describe(*ours), Contains("all pods go to node node-1"));
+  CHECK_THAT(describe(*ours), Contains("all pods are scheduled on node node-1"));
 }
 
 TEST_CASE("one pod goes where it may, but for the step's own claim") {

@@ -186,7 +186,7 @@ TEST_CASE("a Secret must name a cluster or a store, but for calls that complete 
   const auto bucket = secret({{"minio-bucket", "b"}, {"access-mode", "ReadWriteOnce"}});
   const auto refused = read_configuration(bucket, false);
   REQUIRE_FALSE(refused);
-  CHECK(refused.error().message.find("Secret training: has neither remote-host nor kubeconfig") == 0);
+  CHECK(refused.error().message.find("Secret training: requires remote-host or kubeconfig") == 0);
   const auto completed = read_configuration(bucket, true);
   REQUIRE(completed);
   CHECK_FALSE(completed->store);  // until one is found

@@ -125,7 +125,7 @@ TEST_CASE_METHOD(Behind, "a token of another cluster that is renewed in its Secr
 }
 
 TEST_CASE_METHOD(Behind, "a Secret whose token is refused is read again and again, but not often") {
-  const auto why = GENERATE("the Secret requires a new one", "cannot be reread: ", "now names another server: https://elsewhere");
+  const auto why = GENERATE("put a new one into the Secret", "cannot be reread: ", "now names another server: https://elsewhere");
   live();
   accepted = "Bearer new";
   readable = std::string_view(why) != "cannot be reread: ";

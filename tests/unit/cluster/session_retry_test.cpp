@@ -259,7 +259,7 @@ TEST_CASE_METHOD(Attempts, "an attempt that finds a job which has ended does not
   if (others == "somebody's") REQUIRE(write_file_atomically(folder.path() / "model/more", "1"));
   if (others == "cut") std::filesystem::resize_file(folder.path() / "model/weights", 3);
   CHECK(attempt() == result::VerdictClass::system);
-  CHECK_THAT(outcome->verdict.message, Contains("model: the contents of") && Contains("are not this run's"));
+  CHECK_THAT(outcome->verdict.message, Contains("model: the contents of") && Contains("are not from this run"));
   CHECK(std::filesystem::exists(folder.path() / "model"));
 }
 
@@ -279,7 +279,7 @@ TEST_CASE_METHOD(Attempts, "a step does not succeed where its model has gone fro
   const bool there = meanwhile == "it stays" || meanwhile == "it is seen late";
   CHECK((attempt() == well) == there);
   CHECK(made == 1);
-  CHECK((story.text.find("is not visible here; checking again") != std::string::npos) == (meanwhile != "it stays"));
+  CHECK((story.text.find("is not visible here; retrying") != std::string::npos) == (meanwhile != "it stays"));
 }
 
 TEST_CASE_METHOD(Attempts, "a step whose job fails, or that is cancelled, after the model came to the claim leaves there what was there before") {
@@ -392,7 +392,7 @@ TEST_CASE_METHOD(Attempts,
   REQUIRE(outcome);
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::system);
   CHECK_THAT(outcome->verdict.message, Contains("no credentials for the object store"));
-  CHECK_THAT(problem, Contains("what the training has delivered is kept at minio://bkt/models/m"));
+  CHECK_THAT(problem, Contains("they are kept at minio://bkt/models/m"));
   CHECK(story.count("trying again") == 0);
 }
 
@@ -467,7 +467,7 @@ TEST_CASE_METHOD(Attempts, "existing data is kept whatever responds for the stor
   loop.run(30min);
   REQUIRE(outcome);
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::system);
-  CHECK_THAT(problem, Contains("what the training has delivered is kept at s3://bkt/" + prefix));
+  CHECK_THAT(problem, Contains("they are kept at s3://bkt/" + prefix));
   CHECK(objects.contains(prefix + "/outputs/model/weights"));
 }
 
@@ -547,7 +547,7 @@ TEST_CASE_METHOD(Attempts, "a store that answers no more while the model is fetc
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::timeout);
   CHECK_THAT(outcome->verdict.message, Contains("the training succeeded") && Contains(said));
   loop.run(1min);
-  CHECK_THAT(problem, Contains("what the training has delivered is kept at s3://bkt/" + prefix));
+  CHECK_THAT(problem, Contains("they are kept at s3://bkt/" + prefix));
   CHECK(objects.contains(prefix + "/outputs/model/weights"));
   CHECK(model() == "(none)");
 }
@@ -902,7 +902,7 @@ TEST_CASE_METHOD(Keys, "an unreadable job is reported as possibly training") {
   loop.run(20min);
   REQUIRE(outcome);
   CHECK(outcome->verdict.verdict_class == (unavailable ? result::VerdictClass::system : result::VerdictClass::input));
-  CHECK_THAT(outcome->verdict.message, Contains("secrets \"team-keys\" is forbidden") && Contains("whether a job of this run exists is unknown: "));
+  CHECK_THAT(outcome->verdict.message, Contains("secrets \"team-keys\" is forbidden") && Contains("cannot tell whether a job of this run exists: "));
   CHECK_FALSE(wrote());
 }
 

@@ -185,7 +185,7 @@ TEST_CASE_METHOD(Step, "a Secret that names neither a cluster nor a store is rep
   configured({{"minio-bucket", "b"}});
   run();
   REQUIRE(verdict);
-  CHECK_THAT(verdict->message, Contains("Secret training: has neither remote-host nor kubeconfig, which name another cluster, nor minio-url"));
+  CHECK_THAT(verdict->message, Contains("Secret training: requires remote-host or kubeconfig (another cluster), or minio-url"));
 }
 
 TEST_CASE_METHOD(Step, "for another cluster by bucket, folder and keys of this one, which the job takes along") {

@@ -351,7 +351,7 @@ TEST_CASE_METHOD(Server,
   REQUIRE(result);
   REQUIRE_FALSE(*result);
   CHECK(result->error().kind == ErrorKind::input);
-  CHECK_THAT(result->error().message, Contains("the job's name is changed") && Contains("webhook"));
+  CHECK_THAT(result->error().message, Contains("the job's name was changed") && Contains("webhook"));
 }
 
 TEST_CASE_METHOD(Server, "one response of a gateway, or of an API server that has just started, is not a rejection") {

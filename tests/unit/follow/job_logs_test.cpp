@@ -294,7 +294,7 @@ TEST_CASE("a pod that was lost after its delivery keeps its metrics, also those 
   story.pod(0, repeats(in_place ? 1 : 0), in_place ? "a" : "b");
   story.event(MemberOutput{0, "f1=0.8\n", first});
   CHECK(story.follower.metrics().latest().size() == 3);
-  CHECK_FALSE(story.said("they may be missing"));
+  CHECK_FALSE(story.said("may be missing"));
 }
 
 TEST_CASE("the log of a container lost after its delivery is read for its metrics, although it was not followed") {
@@ -305,7 +305,7 @@ TEST_CASE("the log of a container lost after its delivery is read for its metric
   CHECK(opened(story).back() == "digits-main a/0 train previous");
   story.event(MemberOutput{0, "loss=0.5\n", "a/0"});
   CHECK(story.follower.metrics().latest().size() == 1);
-  CHECK_FALSE(story.said("they may be missing"));
+  CHECK_FALSE(story.said("may be missing"));
 }
 
 TEST_CASE("the log of a pod that failed after its delivery is read for its metrics by an attempt that finds the job at its end") {
@@ -317,7 +317,7 @@ TEST_CASE("the log of a pod that failed after its delivery is read for its metri
   CHECK(opened(story) == Lines{"digits-main a/0 train", "digits-main b/0 train"});
   story.event(MemberOutput{0, "loss=0.5\n", "a/0"});
   CHECK(story.follower.metrics().latest().size() == 1);
-  CHECK_FALSE(story.said("they may be missing"));
+  CHECK_FALSE(story.said("may be missing"));
 }
 
 TEST_CASE("if the log of a pod lost after its delivery was not read, missing metrics are reported") {

@@ -391,7 +391,7 @@ TEST_CASE("while the API server is unreachable no limit is applied, and afterwar
   Story absent(single());
   absent.found();
   absent.event(ServerTrouble{"cannot reach the API server (connection refused)"});
-  CHECK(absent.said("cannot reach the API server (connection refused); the job keeps running, trying again"));
+  CHECK(absent.said("cannot reach the API server (connection refused); the job keeps running; trying again"));
   absent.pass(24h);
   absent.event(ServerTrouble{""});
   CHECK(absent.said("the API server is responding again"));
@@ -419,7 +419,7 @@ TEST_CASE("a pod that waits for another container after the program's end is rep
     story.all_run();
     story.pod(0, status("Running", Json::array({container(running(), 0, Json::object(), "istio-proxy"), container(terminated(code))})));
     story.pass(59s);
-    CHECK_FALSE(story.said("waits for the container"));
+    CHECK_FALSE(story.said("is waiting for the container"));
     story.pass(1s);
     CHECK(story.said("the program of main has ended, but its pod is waiting for the container istio-proxy"));
   }
@@ -428,5 +428,5 @@ TEST_CASE("a pod that waits for another container after the program's end is rep
   story.pod(0, status("Running", Json::array({container(running(), 0, Json::object(), "istio-proxy"), container(terminated(0))})));
   story.pod(0, succeeded());
   story.pass(1h);
-  CHECK_FALSE(story.said("waits for the container"));
+  CHECK_FALSE(story.said("is waiting for the container"));
 }

@@ -197,7 +197,7 @@ TEST_CASE("an eviction leaves the job running if another attempt follows, or if 
     job.on_eviction = row.option;
     Story story(single(), job);
     story.all_run();
-    story.event(EvictionSeen{"this step's pod is evicted", row.retry_follows});
+    story.event(EvictionSeen{"this step's pod is being evicted", row.retry_follows});
     CHECK_FALSE(story.removed());
     story.event(StopRequested{row.signal});
     CHECK(story.removed() == !row.kept);
@@ -213,7 +213,7 @@ TEST_CASE("an eviction leaves the job running if another attempt follows, or if 
     REQUIRE(story.verdict());
     CHECK(exit_code(*story.verdict()) == 75);
     CHECK(story.verdict()->retry_can_help);
-    CHECK_THAT(describe(*story.verdict()), Contains("this step's pod is evicted; the job keeps running for the next attempt"));
+    CHECK_THAT(describe(*story.verdict()), Contains("this step's pod is being evicted; the job keeps running for the next attempt"));
   }
 }
 
@@ -281,12 +281,12 @@ TEST_CASE("a job that another attempt follows is left to it, and nothing has fai
   SECTION("a signal") {}
   SECTION("an eviction after which none was expected") {
     job.on_eviction = "delete";
-    why = "this step's pod is evicted; ";
+    why = "this step's pod is being evicted; ";
   }
   SECTION("a limit") { why = "the limit of"; }
   Story story(rules, job);
   story.all_run();
-  if (job.on_eviction == "delete") story.event(EvictionSeen{"this step's pod is evicted", true});
+  if (job.on_eviction == "delete") story.event(EvictionSeen{"this step's pod is being evicted", true});
   why == "the limit of" ? story.pass(2h) : story.event(StopRequested{SIGTERM});
   story.event(JobFollowed{});
   REQUIRE(story.verdict());
@@ -307,7 +307,7 @@ TEST_CASE("a job that a later attempt follows already is not followed, and nothi
 TEST_CASE("a job that cannot be left to the next attempt is deleted, and the verdict gives the reason") {
   Story story(single());
   story.all_run();
-  story.event(EvictionSeen{"this step's pod is evicted", true});
+  story.event(EvictionSeen{"this step's pod is being evicted", true});
   story.event(StopRequested{SIGTERM});
   REQUIRE_FALSE(story.removed());
   story.event(BackendFailed{{ErrorKind::unavailable, "no answer"}});
@@ -321,7 +321,7 @@ TEST_CASE("a job that cannot be left to the next attempt is deleted, and the ver
   }
   REQUIRE(story.verdict());
   CHECK(exit_code(*story.verdict()) == 143);
-  CHECK_THAT(describe(*story.verdict()), Contains("this step's pod is evicted; the job could not be left to the next attempt (no answer)"));
+  CHECK_THAT(describe(*story.verdict()), Contains("this step's pod is being evicted; the job could not be left to the next attempt (no answer)"));
 }
 
 TEST_CASE("a SIGTERM while the API server is unreachable is a cancel: its reason cannot be read") {
@@ -336,7 +336,7 @@ TEST_CASE("an eviction read after the signal is used, although another request i
   Story story(single());
   story.all_run();
   story.event(ServerTrouble{"webhook.example.org: no endpoints available"});
-  story.event(EvictionSeen{"this step's pod is evicted", true});
+  story.event(EvictionSeen{"this step's pod is being evicted", true});
   story.event(StopRequested{SIGTERM});
   CHECK_FALSE(story.removed());
 }
@@ -393,7 +393,7 @@ TEST_CASE("a job deleted by another client is not left to the next attempt, but 
   Story story(gang(1));
   story.all_run();
   story.job(Judged::running, std::string(being_deleted), "example.com/backup");
-  story.event(EvictionSeen{"this step's pod is evicted", true});
+  story.event(EvictionSeen{"this step's pod is being evicted", true});
   story.event(StopRequested{SIGTERM});
   CHECK(story.all<KeepJob>().empty());
   CHECK(story.removed());

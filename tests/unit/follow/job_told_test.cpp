@@ -51,7 +51,7 @@ TEST_CASE("data that could not be moved is not a failure of the program: the age
   const auto verdict = verdict_of(failed_with(report(row.verdict_class, row.code, "input data: s3://b/data")));
   check(verdict, row.verdict_class, row.code, "s3://b/data");
   CHECK(verdict.retry_can_help == row.retry);
-  CHECK(verdict.message.find("data of a replica could not be moved") != std::string::npos);
+  CHECK(verdict.message.find("data of a replica could not be transferred") != std::string::npos);
   REQUIRE(verdict.first_failure);
   CHECK(verdict.first_failure->replica == "worker-0");
   CHECK(verdict.first_failure->reason == "input data: s3://b/data");

@@ -53,7 +53,7 @@ TEST_CASE("what an event of a pod means for its start") {
            Row{"FailedMount", summary, Kind::container, 30min, VerdictClass::system, "at present"},
            Row{"FailedAttachVolume",
                "Multi-Attach error for volume \"pvc-1\" Volume is already exclusively attached to one node and can't be attached to another",
-               Kind::container, 30min, VerdictClass::system, "another node may use it"},
+               Kind::container, 30min, VerdictClass::system, "another node may be using it"},
            Row{"FailedAttachVolume", "AttachVolume.Attach failed for volume \"pvc-1\" : rpc error: code = NotFound desc = volume not found",
                Kind::container, 30min, VerdictClass::system, "at present"},
            Row{"FailedCreatePodSandBox", "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network", Kind::container,
@@ -207,7 +207,7 @@ TEST_CASE("an event reported only before the watch counts from its own time") {
     }
     const auto verdict = story.verdict_after_removal();
     CHECK(exit_code(verdict) == 3);
-    CHECK_THAT(verdict.message, Contains("another node may use it"));
+    CHECK_THAT(verdict.message, Contains("another node may be using it"));
   }
   SECTION("long ago: it is over") {
     tell(7min);
@@ -266,7 +266,7 @@ TEST_CASE("a deleted pod that does not end is reported once, after a minute") {
   CHECK_FALSE(story.said("is being deleted"));
   SECTION("it stays") {
     story.pass(1s);
-    CHECK(story.said("worker-0 is being deleted (its node was lost or tainted (DeletionByTaintManager)) but has not ended, and is not replaced"));
+    CHECK(story.said("worker-0 is being deleted (its node was lost or tainted (DeletionByTaintManager)) but has not ended, and will not be replaced"));
     story.event(PodSeen{1, pod});
     story.pass(1h);
     CHECK(story.times_said("is being deleted") == 1);

@@ -298,7 +298,7 @@ TEST_CASE("the explained manifest says for every value where it comes from") {
   REQUIRE(manifest);
   const auto text = to_yaml_explained(*manifest);
   CHECK(text.find("replicas: 1  # default: there is one Master\n") != std::string::npos);
-  CHECK(text.find("- name: pytorch  # PyTorchJob needs this name\n") != std::string::npos);
+  CHECK(text.find("- name: pytorch  # required by PyTorchJob\n") != std::string::npos);
   std::size_t unexplained = 0;
   for (std::size_t line = 0; line < text.size(); line = text.find('\n', line) + 1) {
     const auto end = text.find('\n', line);

@@ -181,7 +181,7 @@ TEST_CASE("a token file that is not there, or holds no token, is an error that d
   write(folder.path() / "config", config_text("tokenFile: token"));
   auto credentials = from_kubeconfig(folder.path() / "config", "");
   REQUIRE(credentials);
-  CHECK_THAT(token_of(*credentials), Contains("error: the token's file") && Contains("No such file"));
+  CHECK_THAT(token_of(*credentials), Contains("error: the token file") && Contains("No such file"));
   for (const auto& text : {std::string(" \n"), secret + " " + secret, secret + "\r\nX: y", secret + "\x01"}) {
     write(folder.path() / "token", text);
     CHECK_THAT(token_of(*credentials), Contains("error: ") && !Contains(secret));
@@ -492,7 +492,7 @@ TEST_CASE("a failing plug-in is reported by name, with its hint, and its output 
       {echo(answer(R"({"token":")" + secret + R"(\n x"})")), "is not a valid token", ErrorKind::input},
       {echo(answer(R"({"clientKeyData":")" + secret + R"("})")), "only one of clientCertificateData and clientKeyData", ErrorKind::input},
       {echo(answer(R"({"token":"t","expirationTimestamp":")" + secret + R"("})")), "expirationTimestamp that is not a valid time", ErrorKind::input},
-      {"yes\n", "prints endless output", ErrorKind::input},
+      {"yes\n", "prints too much output", ErrorKind::input},
   };
   for (const auto& row : rows) {
     CAPTURE(row.script);

@@ -102,7 +102,7 @@ TEST_CASE("a plug-in that exceeds its timeout is killed with its children") {
   const auto printed = run_exec_plugin(shell("sleep 3600 & sleep 3600"), Duration(50));
   REQUIRE_FALSE(printed);
   CHECK(printed.error().kind == ErrorKind::denied);
-  CHECK_THAT(printed.error().message, Contains("'/bin/sh'") && Contains("did not end within") && Contains("killed"));
+  CHECK_THAT(printed.error().message, Contains("'/bin/sh'") && Contains("did not exit within") && Contains("killed"));
 }
 
 TEST_CASE("a daemon left by a plug-in, with its output open, is not waited for") {

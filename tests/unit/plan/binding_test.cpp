@@ -157,7 +157,7 @@ TEST_CASE("a required path that the step does not have is missing") {
   const auto bound = bind(program(v1), empty);
   REQUIRE_FALSE(bound);
   CHECK(bound.error().message ==
-        "train_parameters.train_dataset_dir: is missing; name one of the step's input paths (this step has: none) (give train_dataset_dir or "
+        "train_parameters.train_dataset_dir: is missing; name one of the step's input paths (this step has: none) (set train_dataset_dir or "
         "validation_dataset_dir)");
 }
 

@@ -225,7 +225,7 @@ TEST_CASE("ambiguous definitions, or too many, are rejected") {
   CHECK(message({{":a", "(x)"}}).starts_with("[0].name: \":a\" is not a valid metric name"));
   CHECK(message({{"a", "(x)"}, {"a", "(y)"}}) == "[1].name: [0] also defines \"a\"");
   CHECK(message({{"my loss", "(x)"}})
-            .starts_with("[0].name: \"my loss\" is not a valid metric name; use letters, digits and _ . - / :, a letter first"));
+            .starts_with("[0].name: \"my loss\" is not a valid metric name; use letters, digits and _ . - / :, starting with a letter"));
   CHECK(message({{"0a", "(x)"}}).starts_with("[0].name"));
   CHECK(message({{std::string(100, 'a'), "(x)"}}).empty());
   CHECK(message({{std::string(101, 'a'), "(x)"}}).starts_with("[0].name"));

@@ -658,7 +658,7 @@ TEST_CASE_METHOD(Staging, "from the job's own folder exactly the uploaded object
     const auto staged = fetch();
     REQUIRE_FALSE(staged);
     CHECK(staged.error().kind == ErrorKind::unavailable);
-    CHECK_THAT(staged.error().message, Contains("job/outputs/model/b") && Contains("not as it was fetched"));
+    CHECK_THAT(staged.error().message, Contains("job/outputs/model/b") && Contains("is missing or was changed"));
     CHECK_THAT(told.back(), Contains("trying again"));
   }
   SECTION("without the list the uploaded inputs are unknown") {

@@ -45,6 +45,6 @@ TEST_CASE("inputs that overlap are refused when they are read") {
   const auto error = refused({{"train-specification", "image: x"}, {"train-dataset-dir", "/nowhere/run/data"}, {"model-dir", "/nowhere/run"}});
   CHECK(error.kind == ErrorKind::input);
   CHECK(error.message ==
-        "model_dir: /nowhere/run contains train_dataset_dir (/nowhere/run/data); each output needs a location of its own, separate from inputs and "
+        "model_dir: /nowhere/run contains train_dataset_dir (/nowhere/run/data); each output requires a separate location, apart from inputs and "
         "other outputs");
 }

@@ -119,7 +119,7 @@ TEST_CASE("metrics of the step's own file that cannot be read are reported") {
   CHECK(told(" \n").empty());
   for (const auto* file : {R"({"acc": 0.5)", "acc=0.5", "[0.5]"}) {
     CHECK(told(file).starts_with("metrics: "));
-    CHECK(told(file).ends_with("the file is kept as the program wrote it, without the metrics of the log"));
+    CHECK(told(file).ends_with("the file is left as the program wrote it, without the metrics from the log"));
   }
   output.name = "eval_metrics", output.step_path.clear();
   CHECK(told("a,b\n1,2\n").empty());  // a table
