@@ -44,9 +44,9 @@ void DataPreparation::look_for_earlier(const std::function<void(Result<std::opti
 void DataPreparation::bring_inputs() {
   m_in_progress = true;
   look_for_earlier([this](const Result<std::optional<Existing>>& existing) {
-    const bool exists = existing && *existing;
-    m_unwanted = exists && **existing == Existing::unwanted;
-    if (!exists || !keeps_its_inputs(**existing)) return upload();
+    const auto job = existing.value_or(std::nullopt);
+    m_unwanted = job == Existing::unwanted;
+    if (!job || !keeps_its_inputs(*job)) return upload();
     m_context.tell("a job of this run exists; its inputs are kept");
     m_context.data.read_credentials([this](const Result<void>& found) {
       if (!found && !m_left) m_context.tell(describe_wait(m_context.plan, found.error()));
@@ -85,16 +85,16 @@ void DataPreparation::unreadable(Error error, const Result<std::optional<Existin
     error.message += fmt::format("; cannot tell whether a job of this run exists: {}", existing.error().message);
     if (existing.error().kind == ErrorKind::unavailable) error.kind = ErrorKind::unavailable;
   }
-  const bool exists = existing && *existing;
-  const bool goes_on = exists && keeps_its_inputs(**existing);
-  if (!goes_on && (!exists || **existing != Existing::unwanted)) return m_sink.failed(std::move(error));
+  const auto job = existing.value_or(std::nullopt);
+  const bool goes_on = job && keeps_its_inputs(*job);
+  if (!goes_on && job != Existing::unwanted) return m_sink.failed(std::move(error));
   if (goes_on) m_context.tell(describe_wait(m_context.plan, error));
   finish(std::move(error));
 }
 
 void DataPreparation::still_unread(const Result<std::optional<Existing>>& existing) {
-  const bool exists = m_in_progress && existing && *existing;
-  if (!exists || (**existing != Existing::earlier_attempt && **existing != Existing::later_attempt)) return;
+  const auto job = existing.value_or(std::nullopt);
+  if (!m_in_progress || (job != Existing::earlier_attempt && job != Existing::later_attempt)) return;
   Error why{ErrorKind::unavailable, "the credentials of the object store are not available yet"};
   m_context.tell(describe_wait(m_context.plan, why));
   finish(std::move(why));

@@ -36,7 +36,10 @@ void EarlierJobAdoption::look(std::optional<Error> why) {
 
 void EarlierJobAdoption::looked(const JobSearch::Answer& found, Time began) {
   if (m_left) return;
-  if (found && *found) return take((*found)->object);
+  if (found) {
+    const auto& job = *found;
+    if (job) return take(job->object);
+  }
   if (m_stopped && m_context.preparation.is_configured())
     if (auto plan = m_context.make_plan()) return m_sink.follow(std::move(*plan), {});  // which says so
   if (!m_failed) return;

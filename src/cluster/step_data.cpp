@@ -206,10 +206,10 @@ Result<void> StepData::claim_outputs() {
   return {};
 }
 
-void StepData::remove_inputs(Done done) {
+void StepData::remove_inputs(const Done& done) {
   const bool sent = m_delivery != nullptr;
   m_delivery.reset();
-  m_removal.remove_inputs(sent, std::move(done));
+  m_removal.remove_inputs(sent, done);
 }
 
 void StepData::download(std::vector<run::OutputFound>& outputs, Done done) {

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/deadline.h"
@@ -63,7 +62,7 @@ class StepData {
   // Whether upload() may have put something into the prefix.
   [[nodiscard]] bool has_uploaded() const { return m_delivery != nullptr; }
   // Ends an upload in progress, and removes the inputs from the prefix. Errors: as above.
-  void remove_inputs(Done done);
+  void remove_inputs(const Done& done);
   // Keeps others away from the step's paths that download() is to fill. Errors: input (another run writes there), denied, internal.
   Result<void> claim_outputs();
   // Downloads those of `outputs` that the run has written from the job's prefix to where they wait for commit(): OutputFound::pending. Errors: as
@@ -88,11 +87,11 @@ class StepData {
   // Reads the record of the finished training: what had no room in the message of a pod. Errors: as above; not_found.
   void whole_report(std::function<void(Result<result::PodReport>)> done);
   // Removes the job's prefix, and its record on a claim. Errors: as above; but without permission to read the credentials a record alone stays.
-  void remove_prefix(Done done) { m_removal.remove_prefix(std::move(done)); }
+  void remove_prefix(const Done& done) { m_removal.remove_prefix(done); }
   // The same after a training that has not succeeded: takes back what it has put on claims and restores what was there before; removes what it has
   // put at addresses that others see; then the prefix, except for the checkpoints if they are to stay. What cannot be taken back is an error; for
   // addresses there is a `limit`, and the list by which the next attempt finds them is kept.
-  void remove_unfinished(bool checkpoints_stay, Duration limit, Done done) { m_removal.remove_unfinished(checkpoints_stay, limit, std::move(done)); }
+  void remove_unfinished(bool checkpoints_stay, Duration limit, const Done& done) { m_removal.remove_unfinished(checkpoints_stay, limit, done); }
 
  private:
   void open(Done done);

@@ -30,7 +30,7 @@ void StepDataRemoval::open(Done done) {
   });
 }
 
-void StepDataRemoval::remove_inputs(bool sent, Done done) {
+void StepDataRemoval::remove_inputs(bool sent, const Done& done) {
   const int looks = sent ? 2 : 3;  // requests that were sent before the upload was cancelled may still take effect
   unless_replaced(done, [this, looks, done] {
     open([this, looks, done](Result<void> opened) {
@@ -53,7 +53,7 @@ void StepDataRemoval::remove(const std::string& uri, int looks, Done done) {
       });
 }
 
-void StepDataRemoval::remove_prefix(Done done) {
+void StepDataRemoval::remove_prefix(const Done& done) {
   unless_replaced(done, [this, done] {
     std::error_code ignored;
     if (const auto& record = m_context.plan.data.record_in_step; !record.empty()) {
@@ -71,7 +71,7 @@ void StepDataRemoval::remove_prefix(Done done) {
   });
 }
 
-void StepDataRemoval::remove_unfinished(bool checkpoints_stay, Duration limit, Done done) {
+void StepDataRemoval::remove_unfinished(bool checkpoints_stay, Duration limit, const Done& done) {
   std::vector<plan::TaskOutput> seen;  // by others
   for (const auto& output : m_context.plan.data.task.outputs)
     if (output.to.in_store() && !output.to.uri.starts_with(m_context.plan.data.prefix.uri + '/')) seen.push_back(output);
@@ -93,9 +93,9 @@ Result<void> StepDataRemoval::take_back_from_claims() {
     if (ours == Signed::touched || ours == Signed::changed) m_context.say(describe_staying(name, path, attempt, Why::told));
     if (ours != Signed::yes) continue;
     const auto taken = take_back(path, attempt);
-    if (taken && *taken) {
-      const bool restored = (*taken)->restored == Restored::yes;
-      m_context.say(fmt::format("{}: the training's output at {} was moved to {} until the next run; {}", name, path, (*taken)->where.string(),
+    if (const auto back = taken.value_or(std::nullopt)) {
+      const bool restored = back->restored == Restored::yes;
+      m_context.say(fmt::format("{}: the training's output at {} was moved to {} until the next run; {}", name, path, back->where.string(),
                                 restored ? "the previous contents are restored" : "nothing is there now"));
       continue;
     }

@@ -36,9 +36,9 @@ class StepDataRemoval {
   ~StepDataRemoval();  // cancels what is in progress
 
   // The functions of StepData. `sent`: this process has uploaded them.
-  void remove_inputs(bool sent, Done done);
-  void remove_prefix(Done done);
-  void remove_unfinished(bool checkpoints_stay, Duration limit, Done done);
+  void remove_inputs(bool sent, const Done& done);
+  void remove_prefix(const Done& done);
+  void remove_unfinished(bool checkpoints_stay, Duration limit, const Done& done);
   [[nodiscard]] std::vector<std::string> left_on_claims() const;
 
  private:

@@ -30,7 +30,7 @@ Result<void> WrittenRecord::check() const {
   return {};
 }
 
-void WrittenRecord::load(Done done) {
+void WrittenRecord::load(const Done& done) {
   const auto known = [this, done](Result<std::string> text) {
     const bool none = !text && (text.error().kind == ErrorKind::not_found || text.error().kind == ErrorKind::denied);
     if (!text && !none) return done(std::move(text.error()));
@@ -52,7 +52,7 @@ void WrittenRecord::add(const std::string& uri, const std::vector<objectstore::L
   m_unsaved = m_objects.add(uri, files, there) || m_unsaved;
 }
 
-void WrittenRecord::save(Done done) {
+void WrittenRecord::save(const Done& done) {
   if (!m_unsaved) return done({});
   const auto written = [this, done](Result<void> result) {
     if (result) m_unsaved = false;

@@ -31,14 +31,14 @@ class WrittenRecord {
   // Error (input): the place is not a valid address; it could not be loaded.
   [[nodiscard]] Result<void> check() const;
   // Calls `done` once, perhaps immediately. That there is none, or that it may not be read, is not an error.
-  void load(Done done);
+  void load(const Done& done);
   // Whether there was one.
   [[nodiscard]] bool existed() const { return m_existed; }
   [[nodiscard]] const WrittenObjects& objects() const { return m_objects; }
   // Call before `files` are written to `uri`, where `there` is stored now: a later attempt must know what to remove.
   void add(const std::string& uri, const std::vector<objectstore::LocalFile>& files, const std::vector<objectstore::Object>& there);
   // If it has changed. Calls `done` once, perhaps immediately. Errors: those of the store or file system.
-  void save(Done done);
+  void save(const Done& done);
   // Ends what is in progress.
   void cancel() { m_call.cancel(); }
 
