@@ -27,7 +27,8 @@ bool EndWait::await_taken(const JobFacts& facts) {
   constexpr Duration usual_grace{45'000};
   if (!facts.failed() || facts.first_to_fail()) return false;
   const auto who = facts.taken();
-  const auto* pod = who ? facts.pods->pod(*who) : nullptr;
+  if (!who) return false;
+  const auto* pod = facts.pods->pod(*who);
   if (pod == nullptr || !pod->deleting || pod->over() || std::exchange(m_grace_awaited, true)) return false;
   m_actions.say(fmt::format("{} is being removed from the job ({}); waiting up to {} for it to end", m_rules.members[*who].name,
                             termination_of(*pod, nullptr).reason, describe(usual_grace)));

@@ -115,7 +115,6 @@ result::Verdict failure_verdict(const JobFacts& facts) {
 }  // namespace
 
 result::Verdict end_verdict(const JobFacts& facts) {
-  const result::Verdict success{VerdictClass::succeeded, "", std::nullopt, false, 0};
   if (!facts.succeeded()) return failure_verdict(facts);
   if (facts.success_is_unproved())
     return {VerdictClass::system,
@@ -123,7 +122,8 @@ result::Verdict end_verdict(const JobFacts& facts) {
                         "nothing was trained",
                         facts.job_rules->job),
             std::nullopt, false, 0};
-  if (facts.judgement->reason != job_types::contradicted || facts.awaited_have_succeeded()) return success;
+  if (facts.judgement->reason != job_types::contradicted || facts.awaited_have_succeeded())
+    return {VerdictClass::succeeded, "", std::nullopt, false, 0};
   // A status with both conditions is unreliable: the exit codes of the awaited members decide.
   bool failed = false;
   for (MemberIndex i = 0; i < facts.members->size(); ++i)
