@@ -27,8 +27,8 @@ inline constexpr std::string_view follower_annotation = "trainstep.dev/followed-
 bool is_leased(const Json& job);
 // Empty: the one that created it.
 std::string follower_of(const Json& job);
-// Its deadline relative to its start, without the one set for keeping it, from any source: its inputs, a patch of them, a webhook or kubectl. `planned`: that of its
-// inputs.
+// Its deadline relative to its start, without the one set for keeping it, from any source: its inputs, a patch of them, a webhook or kubectl.
+// `planned`: that of its inputs.
 std::optional<Duration> own_deadline(const Json& job, std::optional<Duration> planned);
 // A deadline has ended it.
 bool is_overdue(const job_types::Judgement& judged);

@@ -1,5 +1,5 @@
-// Checks whether the pods of a job would be admitted by Pod Security. A dry run of the job does not show this: its pods are created later, by operators
-// that add containers of their own. So each kind of pod gets its own dry run.
+// Checks whether the pods of a job would be admitted by Pod Security. A dry run of the job does not show this: its pods are created later, by
+// operators that add containers of their own. So each kind of pod gets its own dry run.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

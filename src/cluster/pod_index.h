@@ -18,8 +18,8 @@ class PodIndex {
   PodIndex(const job_types::JobType& job_type, const job_types::Resource& resource, const std::string& job_name,
            const std::vector<job_types::Replicas>& replicas);
   // By its labels, if the job owns it (docs/design/operators.md, Labels); nullopt: it is not a replica of this job (its selector may match more,
-  // it may have been created by another client, or belong to an earlier job of this name, as its owner or age shows: the pod of an MPI launcher belongs to a
-  // Job in between). `job_created`: as written by the API server; empty: unknown.
+  // it may have been created by another client, or belong to an earlier job of this name, as its owner or age shows: the pod of an MPI launcher
+  // belongs to a Job in between). `job_created`: as written by the API server; empty: unknown.
   [[nodiscard]] std::optional<follow::MemberIndex> member_of(const Json& pod, const std::string& job_uid, const std::string& job_created = {}) const;
 
  private:

@@ -16,7 +16,8 @@
 
 namespace trainstep::cluster {
 
-// Removes the job and its data, or keeps them for the next attempt, for an attempt that adopts the job, or because they are all that remains of a training.
+// Removes the job and its data, or keeps them for the next attempt, for an attempt that adopts the job, or because they are all that remains of a
+// training.
 class StepCleanup {
  public:
   struct Context {

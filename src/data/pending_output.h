@@ -46,8 +46,8 @@ class PendingOutput {
   // For messages: where content will be kept: at path(), or its folder if the program wrote next to path(). Empty: none.
   [[nodiscard]] std::filesystem::path left() const;
 
-  // Error (conflict): the folder was removed since open(), with what had been written until then, so that what is there now may not be this run's; or it,
-  // or one above it, was renamed, so that the target's path leads elsewhere.
+  // Error (conflict): the folder was removed since open(), with what had been written until then, so that what is there now may not be this run's; or
+  // it, or one above it, was renamed, so that the target's path leads elsewhere.
   [[nodiscard]] Result<void> check_kept() const;
   // Moves what was written to the target; does nothing if there is nothing. Links in it keep their targets, or become copies where the target
   // vanishes or is beside the output (output_links.h); if the output itself is a link, its target is delivered. An existing file is replaced, and so

@@ -169,8 +169,8 @@ struct EndLog {
 struct LookAgain {};       // at the job and all its pods, now; PodsListed follows
 struct WatchPodEvents {};  // from now on, as PodWarningSeen; ordered once
 struct RemoveJob {
-  // The run is cancelled: delete the job whatever its status, even if another attempt follows it. Otherwise it must be the job that was seen, or it is read
-  // again: a job that has succeeded since is left to its Workflow, one that another attempt of the step has adopted to that attempt.
+  // The run is cancelled: delete the job whatever its status, even if another attempt follows it. Otherwise it must be the job that was seen, or it
+  // is read again: a job that has succeeded since is left to its Workflow, one that another attempt of the step has adopted to that attempt.
   bool at_once = false;
   // Not requested by a user (a limit, a persistent problem): a job that has succeeded since is not a failure, with a Workflow or without.
   bool unless_succeeded = false;

@@ -26,8 +26,8 @@ namespace trainstep::follow {
 //   Limits: each phase has its own clock, which counts all time in it, including that before an earlier attempt's job was adopted. Exceeding
 //   queued or scheduling is a lack of capacity, all others are timeouts. Pending: follow/pending.h. No operator: system. Neither while the API
 //   server cannot be reached. Before a job is ended because of its known state, it is read again: a watch may be silent without being noticed. A
-//   job that disappears before its end was seen: unknown (system); so is one that another client deletes and whose finalizers hold it for long without
-//   a running pod. Cancel: RemoveJob before anything else. Eviction when another attempt may follow: the job is left to it, for a while
+//   job that disappears before its end was seen: unknown (system); so is one that another client deletes and whose finalizers hold it for long
+//   without a running pod. Cancel: RemoveJob before anything else. Eviction when another attempt may follow: the job is left to it, for a while
 //   (interrupted). Any other removal: a job that another attempt of the step has adopted is left to it (interrupted). A second SIGINT, and at a
 //   terminal any second signal, also ends the removal: the message says what is known. It does not end the keeping. Nothing is said about a job
 //   that is not known: the attempt that saw it reports its outcome. Attached: no actions but those for logs and events, whatever happens. The

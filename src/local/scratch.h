@@ -1,4 +1,5 @@
-// A folder for the temporary files of one run, removed with it: programs – starting with KFP's own wrapper of Python functions – do not remove theirs.
+// A folder for the temporary files of one run, removed with it: programs – starting with KFP's own wrapper of Python functions – do not remove
+// theirs.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

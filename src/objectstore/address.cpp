@@ -48,8 +48,8 @@ Result<Address> Address::parse(std::string_view text) {
   const auto slash = std::min(text.find('/'), text.size());
   address.bucket = text.substr(0, slash);
   if (address.bucket.find('@') != std::string::npos)
-    return input_error(
-        fmt::format("{}://: an address cannot contain a user name or password; credentials are read from a Secret or the environment", address.scheme));
+    return input_error(fmt::format("{}://: an address cannot contain a user name or password; credentials are read from a Secret or the environment",
+                                   address.scheme));
   if (!is_bucket(address.bucket)) return input_error(fmt::format("{}://{}: \"{}\" is not a valid bucket name", address.scheme, text, address.bucket));
   address.key = without_slashes(text.substr(slash));
   return address;

@@ -161,8 +161,8 @@ class Upload : public Transfer {
     }
   }
 
-  // Aborts other uploads of the same object that will not be completed: from an attempt that was killed, or a request whose response was lost. Without
-  // permission to list them they are left, and it is not tried again for each file.
+  // Aborts other uploads of the same object that will not be completed: from an attempt that was killed, or a request whose response was lost.
+  // Without permission to list them they are left, and it is not tried again for each file.
   void give_up_others(const std::string& key, const std::function<void()>& then) {
     if (m_blind) return then();
     auto& looks = m_looks.emplace_back();

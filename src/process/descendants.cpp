@@ -105,8 +105,8 @@ std::vector<pid_t> own_children() {
   return pids;
 }
 
-// The process groups of these processes that contain no unrelated processes: processes whose ancestors include one in `spared`, or do not include us. An
-// ancestor that has ended meanwhile was one of ours.
+// The process groups of these processes that contain no unrelated processes: processes whose ancestors include one in `spared`, or do not include us.
+// An ancestor that has ended meanwhile was one of ours.
 std::set<pid_t> groups_of(const std::vector<Process>& processes, const std::vector<pid_t>& spared) {
   std::set<pid_t> groups;
   for (const auto& process : processes)

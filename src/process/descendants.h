@@ -39,9 +39,9 @@ std::vector<Process> descendants(pid_t ancestor, const std::vector<pid_t>& spare
 // created meanwhile, or if several looks have found none.
 std::vector<Process> alive_descendants(const std::vector<pid_t>& spared = {});
 
-// SIGKILLs each process, and its whole process group at once if that contains no others, neither unrelated processes nor any in `spared`: this ends processes
-// that keep forking within one group. `ours`: which processes that become children of ours in the next milliseconds are also killed: the orphans of a
-// chain of processes that each leave the group, fork and exit.
+// SIGKILLs each process, and its whole process group at once if that contains no others, neither unrelated processes nor any in `spared`: this ends
+// processes that keep forking within one group. `ours`: which processes that become children of ours in the next milliseconds are also killed: the
+// orphans of a chain of processes that each leave the group, fork and exit.
 void kill_all(const std::vector<Process>& processes, const std::vector<pid_t>& spared, const std::function<bool(const Process&)>& ours);
 
 // "4711 (python3), 4712 (sleep) and 3 more"

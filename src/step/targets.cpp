@@ -38,8 +38,8 @@ Error no_place(std::string_view name, const fs::path& place, std::string_view wh
   return input_error(fmt::format("{}: cannot write to {}: {}; choose another path", name, place.string(), why));
 }
 
-// Problems that permissions do not show: a read-only file system, one that does not take files (/proc, /sys), a quota. Tries an unnamed file, or one that is
-// removed at once where those are not supported.
+// Problems that permissions do not show: a read-only file system, one that does not take files (/proc, /sys), a quota. Tries an unnamed file, or one
+// that is removed at once where those are not supported.
 Result<void> try_file(std::string_view name, const fs::path& folder) {
   if (const Fd unnamed(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600)); unnamed) return {};
   const auto trial = folder / fmt::format(".trainstep.{}.tmp", ::getpid());

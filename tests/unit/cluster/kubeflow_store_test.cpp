@@ -50,8 +50,9 @@ Reply config_map(const Json& data) { return Reply::text(to_text(Json{{"metadata"
 
 }  // namespace
 
-TEST_CASE_METHOD(Search,
-                 "without a ConfigMap the first server that responds is used, with its default bucket and the namespace's credentials, and the log says so") {
+TEST_CASE_METHOD(
+    Search,
+    "without a ConfigMap the first server that responds is used, with its default bucket and the namespace's credentials, and the log says so") {
   const auto& found = folder();
   CHECK(found.uri == "minio://mlpipeline/jobs");
   CHECK(found.store.endpoint == "http://minio-service.kubeflow:9000");

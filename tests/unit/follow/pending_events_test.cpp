@@ -266,7 +266,8 @@ TEST_CASE("a deleted pod that does not end is reported once, after a minute") {
   CHECK_FALSE(story.said("is being deleted"));
   SECTION("it stays") {
     story.pass(1s);
-    CHECK(story.said("worker-0 is being deleted (its node was lost or tainted (DeletionByTaintManager)) but has not ended, and will not be replaced"));
+    CHECK(
+        story.said("worker-0 is being deleted (its node was lost or tainted (DeletionByTaintManager)) but has not ended, and will not be replaced"));
     story.event(PodSeen{1, pod});
     story.pass(1h);
     CHECK(story.times_said("is being deleted") == 1);
