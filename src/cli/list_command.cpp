@@ -44,7 +44,7 @@ std::string or_none(std::string text) { return text.empty() ? "<none>" : text; }
 // The Python package reads this table (sdk/trainstep/_jobs.py).
 Result<int> list(const JobsCommand& command) {
   ASSIGN(const auto connection, connect(command, Access::read));
-  ASSIGN(const auto found, find(*connection));
+  ASSIGN(const auto found, find_jobs(*connection));
   auto table = fmt::format("{:<24} {:<10} {:<40} {:<11} {}\n", "RUN", "KIND", "JOB", "STATE", "SINCE");
   for (const auto& job : found.jobs) {
     ASSIGN(const auto plan, cluster::plan_of(job));

@@ -11,7 +11,7 @@ std::string shown_name(const cluster::Submitted& job) {
   return fmt::format("{}/{}", job.resource.plural, text_of(&job.object, {"metadata", "name"}));
 }
 
-Result<cluster::Found> find(Connection& connection) {
+Result<cluster::Found> find_jobs(Connection& connection) {
   Result<cluster::Found> found = internal_error("no answer");
   cluster::find_jobs(connection.client, connection.name_space, [&](Result<cluster::Found> result) {
     found = std::move(result);
@@ -22,7 +22,7 @@ Result<cluster::Found> find(Connection& connection) {
 }
 
 Result<cluster::Submitted> find_one(Connection& connection, const std::string& run) {
-  ASSIGN(auto found, find(connection));
+  ASSIGN(auto found, find_jobs(connection));
   return cluster::choose(std::move(found), run, connection.name_space);
 }
 

@@ -20,7 +20,7 @@ std::string shown_name(const cluster::Submitted& job);
 // Connects to the cluster of the command; `access`: read-only commands get a read-only transport. Errors: input.
 Result<std::unique_ptr<Connection>> connect(const JobsCommand& command, Access access);
 // Lists the jobs of all known job types in the namespace. Waits at most jobs_timeout. Errors: those of cluster::find_jobs().
-Result<cluster::Found> find(Connection& connection);
+Result<cluster::Found> find_jobs(Connection& connection);
 // Error unless there is exactly one.
 Result<cluster::Submitted> find_one(Connection& connection, const std::string& run);
 

@@ -32,7 +32,7 @@ bool is_whole(const Json& pod) {
 
 bool AttemptOrder::is_later(const Json& job) const { return is_of_later_attempt(job, m_began); }
 
-void AttemptOrder::judge(const Json& job, std::function<void(bool)> done) {
+void AttemptOrder::judge(const Json& job, const std::function<void(bool)>& done) {
   if (!is_later(job)) return done(false);
   if (m_facts.pod_uid.empty()) return done(true);
   const auto theirs = began_by(job);
@@ -43,7 +43,7 @@ void AttemptOrder::judge(const Json& job, std::function<void(bool)> done) {
   });
 }
 
-void AttemptOrder::ask_replaced(std::function<void(Result<bool>)> done) {
+void AttemptOrder::ask_replaced(const std::function<void(Result<bool>)>& done) {
   if (!m_began || m_facts.pod_uid.empty()) return done(false);
   m_question = m_client.get({"v1", "pods", m_facts.name_space, m_facts.pod, ""}, {}, {question_timeout}, [=, this](const kube::Answer& pod) {
     const auto presence = presence_of(pod, m_facts.pod, m_facts.pod_uid);

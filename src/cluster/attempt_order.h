@@ -27,10 +27,10 @@ class AttemptOrder {
   // Like is_later(), but clocks are not trusted over our own pod: while that is intact, no attempt comes after this one, and began() is from then on
   // later than the job's annotation. Calls `done` once, immediately if nothing has to be read, otherwise from the loop; in doubt the job belongs to a
   // later attempt.
-  void judge(const Json& job, std::function<void(bool later)> done);
+  void judge(const Json& job, const std::function<void(bool later)>& done);
   // Whether another attempt may have replaced this one: our pod is gone, or its status says that it has ended. `done`: as above. Errors:
   // unavailable, it cannot be determined.
-  void ask_replaced(std::function<void(Result<bool> replaced)> done);
+  void ask_replaced(const std::function<void(Result<bool> replaced)>& done);
   // Cancels a pending question.
   void forget() { m_call.cancel(); }
 

@@ -338,7 +338,7 @@ void ClusterBackend::try_to_find(int tries) {
       return emit(follow::BackendFailed{problem.error});
     }
     if (tries > 1) m_client.failing(this, problem);
-    m_timer = m_client.loop().timer(removal_pause(m_client, tries, problem), [this, tries] { try_to_find(tries + 1); });
+    m_timer = m_client.loop().timer(retry_pause(m_client, tries, problem), [this, tries] { try_to_find(tries + 1); });
   });
 }
 

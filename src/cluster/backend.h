@@ -137,7 +137,7 @@ class ClusterBackend : public run::Backend {
   }
   [[nodiscard]] kube::Path job_path() const;
 
-  static constexpr std::string_view may_appear = "a create request got no response: a job of this run may still appear";
+  static constexpr std::string_view may_appear = "a create request got no response; a job of this run may still appear";
 
   kube::Client& m_client;
   const plan::Plan& m_plan;

@@ -73,7 +73,7 @@ void JobKeeping::set_deadline(int tries) {
 
 void JobKeeping::failed(int tries, const kube::ApiError& problem) {
   m_problem = problem.error.message;
-  const auto pause = problem.status == 409 && tries <= quick_tries ? Duration(0) : removal_pause(m_client, tries, problem);
+  const auto pause = problem.status == 409 && tries <= quick_tries ? Duration(0) : retry_pause(m_client, tries, problem);
   m_timer = m_client.loop().timer(pause, [this, tries] { look_before_next(tries + 1); });
 }
 

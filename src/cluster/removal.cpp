@@ -35,7 +35,7 @@ kube::ApiError no_answer(const kube::Path& path, Duration since) {
 
 }  // namespace
 
-Duration removal_pause(kube::Client& client, int tries, const kube::ApiError& problem) {
+Duration retry_pause(kube::Client& client, int tries, const kube::ApiError& problem) {
   constexpr Duration longest{6'250};
   return std::min(client.pause(tries, problem.retry_after), longest);
 }

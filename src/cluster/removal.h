@@ -13,7 +13,7 @@
 namespace trainstep::cluster {
 
 // The pause before a request that ends or keeps a job is tried again. A longer one, requested by a server, must not cost what a step still has to do.
-Duration removal_pause(kube::Client& client, int tries, const kube::ApiError& problem);
+Duration retry_pause(kube::Client& client, int tries, const kube::ApiError& problem);
 
 class Removal {
  public:

@@ -429,7 +429,7 @@ void LocalBackend::prepare(Sink sink) { m_impl->prepare(std::move(sink)); }
 void LocalBackend::start(const follow::StartMember& order) { m_impl->start(order.member); }
 void LocalBackend::stop(const follow::StopMember& order) { m_impl->stop(order); }
 void LocalBackend::hold_output(Pressure pressure) { m_impl->hold_output(pressure); }
-void LocalBackend::on_unfinished(Unfinished call) { m_impl->on_unfinished(std::move(call)); }
+void LocalBackend::on_unfinished(const Unfinished& call) { m_impl->on_unfinished(call); }
 Result<std::vector<run::OutputFound>> LocalBackend::collect() { return m_impl->collect(); }
 Result<std::vector<std::string>> LocalBackend::commit() { return m_impl->commit(m_go_on); }
 Result<void> LocalBackend::remove_temporary() { return m_impl->remove_temporary(); }

@@ -45,7 +45,7 @@ class LocalBackend : public run::Backend {
   void start(const follow::StartMember& order) override;
   void stop(const follow::StopMember& order) override;
   void hold_output(Pressure pressure) override;
-  void on_unfinished(Unfinished call) override;
+  void on_unfinished(const Unfinished& call) override;
   Result<std::vector<run::OutputFound>> collect() override;
   Result<std::vector<std::string>> commit() override;
   // Call before commit(). `go_on` is called while outputs are copied, and before the first output is moved to its path. If it fails, commit() fails

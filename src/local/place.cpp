@@ -60,12 +60,13 @@ Result<Place> place_of(const plan::Plan& plan, const fs::path& run_dir, const Ga
   place.own_folders.erase(run_dir);
   std::size_t position = 0;
   for (const auto& output : plan.binding.outputs) {
-    if (output.path && output.path->path.empty()) return elsewhere(output.name, *output.path, "writes");
-    const bool mapped = is_at_step_path(plan, member, output);
+    const auto& path = output.path;
+    if (path && path->path.empty()) return elsewhere(output.name, *path, "writes");
+    const bool mapped = path && is_at_step_path(plan, member, output);
     const auto& folder = is_shared(plan, output) ? shared_place : own_place;
     if (!mapped && output.name.size() > longest_name)
       return input_error(fmt::format("output {}: the name is too long for a file; give it one of at most {} bytes", output.name, longest_name));
-    place.placement.outputs[output.name] = (mapped ? absolute(output.path->path) : folder / file_name(output.name, ++position)).string();
+    place.placement.outputs[output.name] = (mapped ? absolute(path->path) : folder / file_name(output.name, ++position)).string();
   }
   place.placement.executor_output_file = (place.folder / "executor_output.json").string();
   return place;

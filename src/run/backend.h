@@ -50,7 +50,7 @@ class Backend {
   virtual void hold_output(Pressure /*pressure*/) {}
   // Receives the unfinished last line of a member; called from the loop, any number of times.
   using Unfinished = std::function<void(follow::MemberIndex member, std::string_view line)>;
-  virtual void on_unfinished(Unfinished /*call*/) {}
+  virtual void on_unfinished(const Unfinished& /*call*/) {}
   virtual void keep_job(const follow::KeepJob& /*order*/) {}
   // After a successful Finish: what the program left. Errors (input, internal): something cannot be read.
   virtual Result<std::vector<OutputFound>> collect() = 0;

@@ -136,10 +136,10 @@ def test_pods_that_pod_security_would_refuse_are_named_before_there_are_any(clus
         done = check(space)
         assert done.returncode == 2, done.stdout + done.stderr
         for kind in ("Master", "Worker"):
-            assert f'FAILS  pods of {kind} would be to be to be rejected, because each violates PodSecurity "restricted:latest"' in done.stdout, done.stdout
+            assert f'FAILS  pods of {kind} would be rejected, because each violates PodSecurity "restricted:latest"' in done.stdout, done.stdout
         done = check(space, job_options={"security_context": RESTRICTED})
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "doubt  the operator's container init-pytorch would, by default, cause pods of Worker to be to be rejected" in done.stdout, done.stdout
+        assert "doubt  the operator's container init-pytorch would, by default, cause pods of Worker to be rejected" in done.stdout, done.stdout
         assert "--pytorch-init-container-template-file" in done.stdout, done.stdout
         for kind in ("MPI", "TF", "Job"):
             done = check(space, kind, 1 if kind == "Job" else 3, job_options={"security_context": RESTRICTED})

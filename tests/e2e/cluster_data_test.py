@@ -81,7 +81,7 @@ def test_data_on_a_claim_that_the_step_has_mounted_is_read_and_written_there(dat
 def test_input_that_does_not_exist_ends_the_step_before_the_program_has_begun(data_step):
     training = data_step("Job")
     assert training.run_with_artifacts("sets/none") == 2, training.output
-    assert f"nothing is at minio://{BUCKET}/sets/none" in training.output
+    assert f"minio://{BUCKET}/sets/none does not exist" in training.output
     assert "has read" not in training.output
     assert training.left() == []
 

@@ -250,7 +250,7 @@ def test_a_bucket_that_is_not_there(job):
 
 
 def test_data_that_are_not_there(job):
-    refused(job, "data", f"nothing is at {job.data_uri}")
+    refused(job, "data", f"{job.data_uri} does not exist")
 
 
 def test_a_bucket_for_the_model_that_is_not_there_is_found_before_the_training(job):

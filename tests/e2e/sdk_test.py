@@ -316,7 +316,7 @@ def test_an_optional_value_of_none_is_reported_and_is_none_in_the_results(script
 
         print(trainstep.run(train).results)
     """)
-    assert "train returned None for Output: it has no value\n" in output and output.endswith("{'Output': None}\n")
+    assert "train returned None for Output: no value is written\n" in output and output.endswith("{'Output': None}\n")
 
 
 def test_numbers_that_are_not_finite_come_back_as_numbers_at_any_depth(script):

@@ -66,7 +66,7 @@ def test_wheels_of_other_machines_are_named_by_their_programs(python_of, tmp_pat
     for number, name in ((183, "aarch64"), (21, "ppc64le")):
         head = b"\x7fELF\x02\x01".ljust(18, b"\0") + number.to_bytes(2, "little")
         assert name_for(head).stdout.startswith(f"py3-none-manylinux2014_{name}.")
-    assert "is no program for x86_64, aarch64, ppc64le" in name_for(b"#!/bin/sh\nexec something else\n").stderr
+    assert "is not a program for x86_64, aarch64, ppc64le" in name_for(b"#!/bin/sh\nexec something else\n").stderr
 
 
 def test_import_loads_only_its_own_module(script):

@@ -205,7 +205,7 @@ def test_a_program_that_saves_and_leaves_at_a_sigterm_has_not_trained(tmp_path, 
     assert ("code 0 after SIGTERM" in report.get("message", "")) == (code == 143)
 
 
-@pytest.mark.parametrize("change, said", [(os.remove, "was removed"), (lambda file: os.truncate(file, 1000), "had 20000000 to 1000")])
+@pytest.mark.parametrize("change, said", [(os.remove, "was removed"), (lambda file: os.truncate(file, 1000), "changed from 20000000 to 1000 bytes")])
 def test_an_output_that_changes_during_delivery_fails(tmp_path, change, said):
     checkpoint = tmp_path / "shared.pt"
     met = []

@@ -136,7 +136,7 @@ def test_a_metric_that_is_not_a_number_is_reported_and_shown(step):
     task = step.run()
     assert json.loads(step.stored("metrics")) == {"accuracy": 0.9}
     assert task.artifacts["metrics"]["metadata"] == {"loss": "NaN", "accuracy": 0.9}
-    sentence = "metrics: loss=NaN is omitted from the file: "
+    sentence = "metrics: loss=NaN is omitted from the file: not a valid JSON number"
     assert sentence in task.log and sentence in step.stored("report")
 
 

@@ -533,7 +533,7 @@ TEST_CASE_METHOD(Checkpoints, "a state with a name that cannot be restored is no
   running.advance(60s);
   CHECK(kept() == Files{{"1", "one"}});
   REQUIRE(told.size() == 1);
-  CHECK_THAT(told[0], Contains("checkpoints: the name of") && Contains("is not valid UTF-8"));
+  CHECK_THAT(told[0], Contains("checkpoints: ") && Contains("is not a valid object name: not UTF-8"));
 }
 
 TEST_CASE_METHOD(Checkpoints, "uploads of a killed attempt are aborted at a later scan if the store did not respond at first") {

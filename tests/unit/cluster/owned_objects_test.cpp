@@ -143,7 +143,7 @@ TEST_CASE_METHOD(Making, "one of a job before that never goes is named") {
   h.server.serve([&](const FakeTransport::Asked&) { return owned_by("before"); });
   h.loop.run(10min);
   REQUIRE((result && !*result));
-  CHECK(result->error().message == "scratch for the job: one of a deleted job still exists");
+  CHECK(result->error().message == "scratch for the job: the one of a deleted job still exists");
 }
 
 namespace {

@@ -115,7 +115,7 @@ TEST_CASE_METHOD(Trial, "the program's own container that is refused is a failur
   fits = [](const Json&) { return false; };
   run(sample("PyTorch", 2).pods);
   REQUIRE(found.size() == 2);
-  CHECK_THAT(found[0], Contains("error: pods of Master would be to be to be rejected, because each violates PodSecurity") &&
+  CHECK_THAT(found[0], Contains("error: pods of Master would be rejected, because each violates PodSecurity") &&
                            Contains("job_options.security_context"));
   CHECK_THAT(found[1], Contains("error: pods of Worker"));
   CHECK(tried.size() == 2);
@@ -130,12 +130,12 @@ TEST_CASE_METHOD(Trial, "a full quota is not Pod Security's matter; other reject
   refusal_of_pods = refusal(403, "Forbidden", "no such service account");
   run(sample("Job", 1).pods);
   REQUIRE(found.size() == 1);
-  CHECK_THAT(found[0], Contains("error: pods of Main would be to be to be rejected: ") && Contains("no such service account"));
+  CHECK_THAT(found[0], Contains("error: pods of Main would be rejected: ") && Contains("no such service account"));
   refusal_of_pods = refusal(403, "Forbidden", "admission webhook \"policy\" denied the request: not for you");
   found.clear();
   run(sample("Job", 1).pods);
   REQUIRE(found.size() == 1);
-  CHECK_THAT(found[0], Contains("warning: pods of Main would be to be to be rejected: ") && Contains("not for you"));
+  CHECK_THAT(found[0], Contains("warning: pods of Main would be rejected: ") && Contains("not for you"));
 }
 
 TEST_CASE_METHOD(Trial, "without permission to create pods the namespace's level is read, and an unknown one is a warning") {

@@ -207,7 +207,7 @@ TEST_CASE_METHOD(Cancelled, "a cancelled step ends within its grace period, othe
   SECTION("the pod") {
     pod_lives = 1h;
     live();
-    CHECK_THAT(*problem, Contains("it waits for its pods"));
+    CHECK_THAT(*problem, Contains("waiting for its pods"));
   }
   SECTION("the store") {
     store_away = true;

@@ -218,7 +218,7 @@ TEST_CASE_METHOD(Attempts, "a step that is repeated after its model was removed 
   std::filesystem::remove(folder.path() / "model/weights");
   objects.erase("models/m/weights");
   CHECK(attempt() == result::VerdictClass::system);
-  CHECK_THAT(outcome->verdict.message, Contains("model: nothing is at") && Contains("any more"));
+  CHECK_THAT(outcome->verdict.message, Contains("model: ") && Contains(" no longer exists"));
   lies("of run 2");
   CHECK(attempt() == well);
   CHECK(made == 2);
@@ -238,7 +238,7 @@ TEST_CASE_METHOD(Attempts, "an attempt that finds an ended job does not succeed 
   if (!on_claim && !gone) objects["models/m/weights"] = "of run 1";
   if (gone) {
     CHECK(attempt() == result::VerdictClass::system);
-    CHECK_THAT(outcome->verdict.message, Contains("model: nothing is at") && Contains("any more"));
+    CHECK_THAT(outcome->verdict.message, Contains("model: ") && Contains(" no longer exists"));
   } else {
     CHECK(attempt() == well);
   }
@@ -392,7 +392,7 @@ TEST_CASE_METHOD(Attempts,
   REQUIRE(outcome);
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::system);
   CHECK_THAT(outcome->verdict.message, Contains("no credentials for the object store"));
-  CHECK_THAT(problem, Contains("they are kept at minio://bkt/models/m"));
+  CHECK_THAT(problem, Contains("what the training has delivered is kept at minio://bkt/models/m"));
   CHECK(story.count("trying again") == 0);
 }
 
@@ -467,7 +467,7 @@ TEST_CASE_METHOD(Attempts, "existing data is kept whatever responds for the stor
   loop.run(30min);
   REQUIRE(outcome);
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::system);
-  CHECK_THAT(problem, Contains("they are kept at s3://bkt/" + prefix));
+  CHECK_THAT(problem, Contains("what the training has delivered is kept at s3://bkt/" + prefix));
   CHECK(objects.contains(prefix + "/outputs/model/weights"));
 }
 
@@ -547,7 +547,7 @@ TEST_CASE_METHOD(Attempts, "a store that answers no more while the model is fetc
   CHECK(outcome->verdict.verdict_class == result::VerdictClass::timeout);
   CHECK_THAT(outcome->verdict.message, Contains("the training succeeded") && Contains(said));
   loop.run(1min);
-  CHECK_THAT(problem, Contains("they are kept at s3://bkt/" + prefix));
+  CHECK_THAT(problem, Contains("what the training has delivered is kept at s3://bkt/" + prefix));
   CHECK(objects.contains(prefix + "/outputs/model/weights"));
   CHECK(model() == "(none)");
 }
@@ -802,10 +802,10 @@ const auto forbidden = [] { return kube::test::refusal(403, "Forbidden", "secret
 }  // namespace
 
 TEST_CASE_METHOD(Keys, "keys for the model that a step fetches are read before there is a job, and serve after the training") {
-  const std::string later = GENERATE("the Secret stays", "it may not be read no longer exists", "it is gone");
+  const std::string later = GENERATE("the Secret stays", "it may not be read any more", "it is gone");
   CAPTURE(later);
   after_training = [&] {
-    if (later == "it may not be read no longer exists") answer = forbidden();
+    if (later == "it may not be read any more") answer = forbidden();
     if (later == "it is gone") answer = kube::test::refusal(404, "NotFound", "secrets \"team-keys\" not found");
   };
   CHECK(attempt() == well);

@@ -67,8 +67,9 @@ struct Step : staging::test::StoreOfPod {
     data = std::make_unique<StepData>(plan, std::move(around));
     return *data;
   }
-  Result<void> end(void (StepData::*what)(StepData::Done)) {
-    return end([&](StepData::Done done) { (step().*what)(std::move(done)); });
+  template <typename Done>
+  Result<void> end(void (StepData::*what)(Done)) {
+    return end([&](const StepData::Done& done) { (step().*what)(done); });
   }
   Result<void> download() {
     auto fetched = end([&](StepData::Done done) { step().download(outputs, std::move(done)); });

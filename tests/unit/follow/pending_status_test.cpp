@@ -56,7 +56,7 @@ TEST_CASE("pods that wait: why, and for how long that may last") {
        "worker-1: 0/3 nodes are available: persistentvolumeclaim \"data\" not found"},
       {unscheduled(), "", Kind::unschedulable, {}, "worker-1 cannot be scheduled: 0/5 nodes are available: 5 Insufficient cpu."},
       {unscheduled("0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims."), "", Kind::unschedulable, {}, "unbound immediate"},
-      {init_crash, "node-1", Kind::initializing, {}, "worker-1: init container init-pytorch failed (exit code 1) and is being restarted"},
+      {init_crash, "node-1", Kind::initializing, {}, "worker-1: init container init-pytorch failed (exit code 1); restarting it"},
   };
   for (const auto& row : rows) {
     CAPTURE(row.what);

@@ -81,11 +81,11 @@ TEST_CASE("strings that the kernel does not accept are rejected in every contain
   const std::string word = R"([{"op": "add", "path": "/spec/pytorchReplicaSpecs/Worker/template/spec/containers/0/args", "value": ["a", "LONG"]}])";
   CHECK(said("PyTorch", word, 131'071).empty());
   CHECK_THAT(said("PyTorch", word, 131'072),
-             Contains("job_options.patch: an argument of a container's command line has 131072 bytes, but the Linux limit is 131071"));
+             Contains("job_options.patch: an argument of a container's command line has 131072 bytes, the Linux limit is 131071"));
   const std::string variable =
       R"({"spec": {"template": {"spec": {"initContainers": [{"name": "first", "image": "a", "env": [{"name": "A", "value": "LONG"}]}]}}}})";
   CHECK(said("Job", variable, 131'069).empty());
-  CHECK_THAT(said("Job", variable, 131'070), Contains("job_options.patch: the variable A has 131072 bytes, but the Linux limit is 131071"));
+  CHECK_THAT(said("Job", variable, 131'070), Contains("job_options.patch: the variable A has 131072 bytes, the Linux limit is 131071"));
   auto plan = example("Job", 1);
   plan.environment = {{"DOLLARS", std::string(100'000, '$'), "job_options.environment"}};  // twice as many in the manifest
   CHECK(render(plan, ""));

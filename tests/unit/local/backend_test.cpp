@@ -141,8 +141,8 @@ TEST_CASE("missing prerequisites on this machine are reported before anything st
   plan::Request request;
   request.train_specification = R"({"image": "registry.example/train:1", "command": ["no-such-trainer"]})";
   Fixture no_command(make_plan(request));
-  CHECK_THAT(no_command.failed(),
-             Catch::Contains("no-such-trainer not found on this machine") && Catch::Contains("the image registry.example/train:1 is not used"));
+  CHECK_THAT(no_command.failed(), Catch::Contains("no-such-trainer not found on this machine") &&
+                                      Catch::Contains("local runs do not use the image registry.example/train:1"));
   CHECK_FALSE(no_command.prepared);
 }
 
@@ -160,7 +160,7 @@ TEST_CASE("too few GPUs and a missing interpreter are reported before anything s
   auto distribution = pytorch(2);
   distribution["worker_gpus"] = 1;
   Fixture gpus(shell_plan("true", distribution), {.run_dir = {}, .python = {}, .gpus = std::vector<std::string>{"0"}});
-  CHECK_THAT(gpus.failed(), Catch::Contains("needs 2 GPUs"));
+  CHECK_THAT(gpus.failed(), Catch::Contains("requires 2 GPUs"));
   gpus.destroy();
   Fixture python(shell_plan("true"), {.run_dir = {}, .python = "/no/such/python", .gpus = {}});
   CHECK_THAT(python.failed(), Catch::Contains("--python: /no/such/python"));

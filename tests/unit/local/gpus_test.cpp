@@ -52,7 +52,7 @@ TEST_CASE("too few GPUs are an error that says needed and there") {
   const auto division = divide_gpus(with_gpus("PyTorch", 3, 1), {"0", "1"});
   REQUIRE_FALSE(division.has_value());
   CHECK(division.error().kind == ErrorKind::input);
-  CHECK_THAT(division.error().message, Catch::Contains("needs 3 GPUs, but this machine has 2"));
+  CHECK_THAT(division.error().message, Catch::Contains("requires 3 GPUs, but this machine has 2"));
 }
 
 TEST_CASE("GPUs that were not requested are hidden, and this is reported") {

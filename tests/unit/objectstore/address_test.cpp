@@ -11,7 +11,7 @@ TEST_CASE("a user and a password in an address are refused, and not shown") {
     const auto address = Address::parse(text);
     REQUIRE_FALSE(address);
     CHECK(address.error().kind == ErrorKind::input);
-    CHECK(address.error().message.find("contains no user and no password") != std::string::npos);
+    CHECK(address.error().message.find("cannot contain a user name or password") != std::string::npos);
     CHECK(address.error().message.find("bucket") == std::string::npos);
   }
 }

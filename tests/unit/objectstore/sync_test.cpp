@@ -97,7 +97,7 @@ TEST_CASE("a change in a tree is described by the first changed file") {
   CHECK(describe_change(before, before).empty());
   CHECK(describe_change(before, {{"b", 2, 20}}) == "a was removed");
   CHECK(describe_change(before, {}) == "a was removed");
-  CHECK(describe_change(before, {{"a", 1, 10}, {"b", 3, 20}}) == "b had 2 to 3");
+  CHECK(describe_change(before, {{"a", 1, 10}, {"b", 3, 20}}) == "b changed from 2 to 3 bytes");
   CHECK(describe_change(before, {{"a", 1, 10}, {"b", 2, 21}}) == "b was rewritten");
   CHECK(describe_change(before, {{"a", 1, 10}, {"b", 2, 20}, {"c", 1, 1}}) == "c was added");
   CHECK(describe_change({{"", 1, 10}}, {}) == "the file was removed");

@@ -144,7 +144,7 @@ TEST_CASE("mistakes in a v1 component are refused with their place") {
            {with_args("[{if: {cond: {isPresent: b}, than: x}}]"), "args[0].if: unknown key \"than\"; did you mean \"then\"?"},
            {with_args("[{ifPresent: {then: x}}]"), "args[0].ifPresent.inputName: is missing"},
            {with_args("[{inputValue: c}]"), "command or args refer to an input \"c\", which is not declared"},
-           {with_args("[{outputPath: modell}]"), "name an output \"modell\", which is not declared; did you mean \"model\"?"},
+           {with_args("[{outputPath: modell}]"), "refer to an output \"modell\", which is not declared; did you mean \"model\"?"},
            {with_args("[{inputValue: data}]"), "input \"data\" is an artifact (a path), but its value is also used"},
            {with_input("{name: a, type: Integer, default: x}"), "train_specification.inputs[0].default: expected an integer, got \"x\""},
            {with_input("{name: a, type: List, default: \"['x']\"}"), "strings in it must be in double quotes"},

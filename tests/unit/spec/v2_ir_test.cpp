@@ -187,7 +187,7 @@ TEST_CASE("mistakes in an IR are refused with their place") {
             "parameters.a: TASK_FINAL_STATUS is available only in a pipeline's exit handler, not in"},
            {[](Json& j) { parameter(j)["parameterType"] = "NUMBER"; }, "parameters.a.parameterType: unknown value \"NUMBER\""},
            {[](Json& j) { fed(j) = Json::parse(R"({"runtimeValue": {"constant": {}}})"); }, "parameters.a.defaultValue: expected a string, got {}"},
-           {[](Json& j) { container(j)["args"] = {"{{$.inputs.parameters['b']}}"}; }, "name an input \"b\", which is not declared"},
+           {[](Json& j) { container(j)["args"] = {"{{$.inputs.parameters['b']}}"}; }, "refer to an input \"b\", which is not declared"},
            {[](Json& j) { container(j)["args"] = {"{{$.inputs.artifacts['a'].path}}"}; }, "input \"a\" is a value (STRING), not a path"},
            {[](Json& j) { container(j)["args"] = {"x"}; }, "no argument passes the program the path of output \"m\""},
        }) {

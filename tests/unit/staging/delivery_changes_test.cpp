@@ -58,8 +58,8 @@ struct Delivering : StoreOfPod {
 TEST_CASE_METHOD(Delivering, "an output changed during its delivery is not delivered, however it was changed") {
   const auto [what, does] = GENERATE(table<std::string, std::function<void(const std::string&)>>({
       {"large was removed", [](const std::string& file) { fs::remove(file); }},
-      {"large had 20971520 to 1000000", [](const std::string& file) { fs::resize_file(file, 1'000'000); }},
-      {"large had 20971520 to 20971521", [](const std::string& file) { fs::resize_file(file, (20 << 20) + 1); }},
+      {"large changed from 20971520 to 1000000 bytes", [](const std::string& file) { fs::resize_file(file, 1'000'000); }},
+      {"large changed from 20971520 to 20971521 bytes", [](const std::string& file) { fs::resize_file(file, (20 << 20) + 1); }},
       {"large was rewritten", [](const std::string& file) { StoreOfPod::write(file, std::string(20 << 20, 'y')); }},
       {"new was added", [](const std::string& file) { StoreOfPod::write(fs::path(file).parent_path() / "new", "n"); }},
   }));
@@ -206,7 +206,7 @@ TEST_CASE_METHOD(Delivering, "a file whose name no object can have fails the del
   const auto staged = deliver();
   REQUIRE_FALSE(staged);
   CHECK(staged.error().kind == ErrorKind::input);
-  CHECK_THAT(staged.error().message, Contains("output model") && Contains("is not valid UTF-8"));
+  CHECK_THAT(staged.error().message, Contains("output model") && Contains("is not a valid object name: not UTF-8"));
   CHECK(count("PUT") == 0);
   CHECK(told.empty());  // of further tries
 }
