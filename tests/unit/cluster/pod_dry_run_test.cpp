@@ -115,8 +115,8 @@ TEST_CASE_METHOD(Trial, "the program's own container that is refused is a failur
   fits = [](const Json&) { return false; };
   run(sample("PyTorch", 2).pods);
   REQUIRE(found.size() == 2);
-  CHECK_THAT(found[0], Contains("error: pods of Master would be rejected, because each violates PodSecurity") &&
-                           Contains("job_options.security_context"));
+  CHECK_THAT(found[0],
+             Contains("error: pods of Master would be rejected, because each violates PodSecurity") && Contains("job_options.security_context"));
   CHECK_THAT(found[1], Contains("error: pods of Worker"));
   CHECK(tried.size() == 2);
 }
