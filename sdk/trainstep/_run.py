@@ -88,7 +88,7 @@ class Run:
             while self._process.poll() is None:
                 self.show(display)
                 try:
-                    self._process.wait(_LOOK_EVERY)
+                    self._process.wait(_POLL_INTERVAL)
                 except subprocess.TimeoutExpired:
                     pass
             self.show(display)
