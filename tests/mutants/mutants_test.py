@@ -11,7 +11,7 @@ from unittest import mock
 
 import mutants
 
-GOOD = """found-by: unit_data "keys of any length come back as they were"
+GOOD = """found-by: unit_data "keys of any length survive a round trip"
 bug: a key of a thousand bytes is cut
 
 diff --git a/LICENSE b/LICENSE
@@ -139,7 +139,7 @@ class Run(Case):
         self.plant(GOOD, "again")
         code, said = self.run_with("grep 'Version 2.0, January' LICENSE")
         self.assertEqual(code, 0, said)
-        self.assertIn('bug | found by unit_data "keys of any length come back as they were" | it printed nothing (', said)
+        self.assertIn('bug | found by unit_data "keys of any length survive a round trip" | it printed nothing (', said)
         self.assertIn("2 bugs planted, 2 found", said)
         self.assertEqual((self.folder / "copies/dev/LICENSE").read_text(), (mutants.ROOT / "LICENSE").read_text())
 
