@@ -5,7 +5,7 @@ import pytest
 from cluster_cells import cells, denied  # noqa: F401
 
 CLUSTER = {"mpi": "v1"}
-cluster_cells.CASES[cluster_cells.quota_refuses] = (5, "the operator gives no reason")  # its event has no cause
+cluster_cells.CASES[cluster_cells.quota_refuses] = (5, "the operator does not report the reason")  # its event has no cause
 CELLS = [("MPI", case) for case in cluster_cells.CASES]
 
 

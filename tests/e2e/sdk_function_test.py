@@ -504,7 +504,7 @@ REFUSED = {
     "any names": ("def train(**values: int): pass", r"train\(\*\*values\)"),
     "a place instead of a name": ("def train(x: int, /): pass", "parameters are passed by name"),
     "no annotation": ("def train(epochs): pass", r"train\(epochs\): has no annotation; add its type, as in `epochs: int`"),
-    "a type that no component has": ("def train(x: set): pass", "unsupported type set"),
+    "a type that no component has": ("def train(x: set): pass", "type set is not supported"),
     "a type that is not there": ("def train(x: 'Absent'): pass", "annotation Absent cannot be evaluated"),
     "a path with a default": ("def train(x: InputPath = '/data'): pass", "a path can only have the default None"),
     "two outputs of one name": ("def train(model: OutputPath) -> NamedTuple('O', [('model', str)]): pass", "have the same name"),
