@@ -25,8 +25,6 @@ std::string describe_wait(const plan::Plan& plan, const Error& why) {
 
 DataPreparation::DataPreparation(Context context, Sink sink) : m_context(std::move(context)), m_sink(std::move(sink)) {}
 
-DataPreparation::~DataPreparation() { *m_alive = false; }
-
 // The job of an earlier attempt; nullopt: there is none.
 void DataPreparation::look_for_earlier(const std::function<void(Result<std::optional<Existing>>)>& done) {
   const auto& plan = m_context.plan;
@@ -109,11 +107,11 @@ void DataPreparation::finish(std::optional<Error> why) {
 // We were not told to stop.
 void DataPreparation::ask_replaced() {
   if (!m_in_progress || m_context.plan.data.uploads.empty() || m_left) return;
-  m_context.order.ask_replaced([this, alive = m_alive](const Result<bool>& replaced) {
-    if (!*alive || !m_in_progress || m_left || !replaced || !*replaced) return;
+  m_context.order.ask_replaced(m_lifetime.bind([this](const Result<bool>& replaced) {
+    if (!m_in_progress || m_left || !replaced || !*replaced) return;
     m_in_progress = false;
     m_sink.replaced();
-  });
+  }));
 }
 
 }  // namespace trainstep::cluster

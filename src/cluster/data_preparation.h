@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/lifetime.h"
 #include "cluster/attempt_order.h"
 #include "cluster/earlier_job.h"
 #include "cluster/step_data.h"
@@ -37,7 +38,6 @@ class DataPreparation {
   DataPreparation(Context context, Sink sink);
   DataPreparation(const DataPreparation&) = delete;
   DataPreparation& operator=(const DataPreparation&) = delete;
-  ~DataPreparation();
 
   // Both call one function of the sink, once. An upload: unless there is a job whose inputs they are. The inputs of a job that an earlier attempt
   // created are never replaced while it exists. The submission determines whether there may be one that cannot be seen.
@@ -65,7 +65,7 @@ class DataPreparation {
   bool m_unwanted = false;  // job_options.reattach forbids to follow the job of an earlier attempt
   bool m_in_progress = false;
   bool m_left = false;
-  std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
+  Lifetime m_lifetime;
 };
 
 // "a job of this run exists; its outputs cannot be fetched yet: …"

@@ -12,22 +12,18 @@ constexpr Duration hasty_look{2'000};  // how often our own pod is read once thi
 
 OwnFacts::OwnFacts(Context context, std::function<void(Result<Facts>)> done) : m_context(std::move(context)), m_done(std::move(done)) {}
 
-OwnFacts::~OwnFacts() { *m_alive = false; }
-
 void OwnFacts::use(Facts facts) {
-  m_context.loop.post([this, alive = m_alive, facts = std::move(facts)]() mutable {
-    if (*alive) finish(std::move(facts));
-  });
+  m_context.loop.post(m_lifetime.bind([this, facts = std::move(facts)]() mutable { finish(std::move(facts)); }));
 }
 
 void OwnFacts::look() { look({}); }
 
 void OwnFacts::look(kube::Retry retry) {
-  const auto know_it = [this, alive = m_alive](Result<Facts> facts) {
-    if (!*alive || m_left) return;
+  const auto know_it = m_lifetime.bind([this](Result<Facts> facts) {
+    if (m_left) return;
     if (!facts && facts.error().kind == ErrorKind::unavailable && m_in_haste) return;  // there is another look, or no time for one
     finish(std::move(facts));
-  };
+  });
   find_facts(m_context.home, m_context.name_space, m_context.pod, know_it, retry);
 }
 

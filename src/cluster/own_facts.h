@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/lifetime.h"
 #include "cluster/facts.h"
 #include "kube/client.h"
 
@@ -26,7 +27,6 @@ class OwnFacts {
   OwnFacts(Context context, std::function<void(Result<Facts>)> done);
   OwnFacts(const OwnFacts&) = delete;
   OwnFacts& operator=(const OwnFacts&) = delete;
-  ~OwnFacts();
 
   void look();
   // Nothing has to be read: calls `done` with these.
@@ -47,7 +47,7 @@ class OwnFacts {
   bool m_in_haste = false;
   bool m_left = false;  // or `done` was called
   Timer m_next_look;
-  std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
+  Lifetime m_lifetime;
 };
 
 }  // namespace trainstep::cluster

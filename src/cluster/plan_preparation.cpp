@@ -22,8 +22,6 @@ constexpr Duration earlier_timeout{300'000};
 
 PlanPreparation::PlanPreparation(Context context, Sink sink) : m_context(std::move(context)), m_sink(std::move(sink)) {}
 
-PlanPreparation::~PlanPreparation() { *m_alive = false; }
-
 void PlanPreparation::begin() {
   m_configured = m_context.configuration_secret.empty();
   m_kubeflow_store.reset();
@@ -34,9 +32,7 @@ void PlanPreparation::begin() {
 bool PlanPreparation::stop() {
   m_stopped = true;
   if (!m_claim_look) return false;
-  m_context.loop.post([this, alive = m_alive] {
-    if (*alive) m_claim_look->leave();
-  });
+  m_context.loop.post(m_lifetime.bind([this] { m_claim_look->leave(); }));
   return true;
 }
 
@@ -44,11 +40,9 @@ void PlanPreparation::leave_store() { m_kubeflow_store.reset(); }
 
 void PlanPreparation::look_for_stores() {
   m_reading = "the ConfigMap kfp-launcher";
-  const auto tell = [this, alive = m_alive](const std::string& line) {
-    if (*alive) m_context.tell(line);
-  };
-  find_stores(m_context.home, m_context.name_space, tell, [this, alive = m_alive](Result<std::string> stores) {
-    if (!*alive || m_left) return;
+  const auto tell = m_lifetime.bind([this](const std::string& line) { m_context.tell(line); });
+  find_stores(m_context.home, m_context.name_space, tell, m_lifetime.bind([this](Result<std::string> stores) {
+    if (m_left) return;
     if (stores) {
       m_context.place.set_stores(*stores);
       m_context.facts.stores = std::move(*stores);
@@ -56,7 +50,7 @@ void PlanPreparation::look_for_stores() {
       m_lacking = std::move(stores.error());
     }
     configure();
-  });
+  }));
 }
 
 void PlanPreparation::configure() {

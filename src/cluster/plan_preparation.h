@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/lifetime.h"
 #include "cluster/claim_nodes.h"
 #include "cluster/facts.h"
 #include "cluster/job_place.h"
@@ -46,7 +47,6 @@ class PlanPreparation {
   PlanPreparation(Context context, Sink sink);
   PlanPreparation(const PlanPreparation&) = delete;
   PlanPreparation& operator=(const PlanPreparation&) = delete;
-  ~PlanPreparation();
 
   // Allowed again: everything is read again. Then calls one function of the sink, from the loop or immediately.
   void begin();
@@ -82,7 +82,7 @@ class PlanPreparation {
   bool m_configured = false;
   bool m_stopped = false;
   bool m_left = false;
-  std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
+  Lifetime m_lifetime;
 };
 
 }  // namespace trainstep::cluster

@@ -32,8 +32,6 @@ Session::Session(Loop& loop, http::Transport& transport, std::shared_ptr<kube::C
       m_signals(m_loop, in_pod()),
       m_early_stop({m_loop, m_signals, m_facts, in_pod(), [this] { out_of_time(); }, [this] { m_own_facts.know_the_run_only(); }}) {}
 
-Session::~Session() { *m_alive = false; }
-
 void Session::tell(const std::string& line) {
   for (auto* listener : m_listeners) listener->say(m_loop.now(), line);
 }
@@ -350,9 +348,9 @@ void Session::stop_early(int signal, std::optional<WorkflowMonitor::Eviction> ev
   if (!m_plan_preparation->stop()) m_adoption->look_after(Duration(0));
   if (!m_data_preparation) return;
   m_data_preparation->leave();
-  m_loop.post([this, alive = m_alive] {
-    if (*alive && m_data_preparation->end()) wind_down();
-  });
+  m_loop.post(m_lifetime.bind([this] {
+    if (m_data_preparation->end()) wind_down();
+  }));
 }
 
 void Session::wind_down() {
@@ -381,9 +379,7 @@ void Session::finish_early(result::Verdict verdict) {
   outcome.verdict = std::move(verdict);
   outcome.started = m_began;
   outcome.ended = m_loop.now();
-  m_loop.post([this, alive = m_alive, outcome = std::move(outcome)]() mutable {
-    if (*alive) m_done({std::move(outcome), m_plan.get(), {}});
-  });
+  m_loop.post(m_lifetime.bind([this, outcome = std::move(outcome)]() mutable { m_done({std::move(outcome), m_plan.get(), {}}); }));
 }
 
 }  // namespace trainstep::cluster

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lifetime.h"
 #include "cluster/attempt_order.h"
 #include "cluster/backend.h"
 #include "cluster/data_preparation.h"
@@ -62,7 +63,6 @@ class Session {
           std::vector<run::Listener*> listeners);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  ~Session();
 
   // Calls `done` once, from the loop. Then the caller writes its outputs and calls conclude().
   void begin(std::function<void(Done)> done);
@@ -151,7 +151,7 @@ class Session {
   std::function<void(Result<void>)> m_published;  // while the report is being uploaded
   PendingSet<Loop> m_timers;
   bool m_over = false;
-  std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
+  Lifetime m_lifetime;
 };
 
 }  // namespace trainstep::cluster

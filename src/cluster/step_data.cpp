@@ -54,8 +54,6 @@ StepData::StepData(const plan::Plan& plan, Context context)
            [this](const auto& done) { open([this, done](const Result<void>& opened) { opened ? done(m_stores.get()) : done(opened.error()); }); },
            m_context.replaced, m_context.job_attempt, m_context.say}) {}
 
-StepData::~StepData() { *m_alive = false; }
-
 // Opens the stores of the plan one after the other, because their credentials are in Secrets.
 void StepData::open(Done done) {
   if (m_stores) return done({});
@@ -407,9 +405,7 @@ void StepData::whole_report(std::function<void(Result<result::PodReport>)> done)
 
 // Results are never delivered from within the call.
 void StepData::later(std::function<void()> task) {
-  m_context.home.loop().post([alive = m_alive, task = std::move(task)] {
-    if (*alive) task();
-  });
+  m_context.home.loop().post(m_lifetime.bind([task = std::move(task)] { task(); }));
 }
 
 }  // namespace trainstep::cluster

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "base/lifetime.h"
 #include "cluster/secret_keys.h"
 #include "cluster/step_data_removal.h"
 #include "data/pending_output.h"
@@ -52,7 +53,6 @@ class StepData {
   StepData(const plan::Plan& plan, Context context);
   StepData(const StepData&) = delete;
   StepData& operator=(const StepData&) = delete;
-  ~StepData();  // cancels what is in progress
 
   // Reads the credentials of the stores if the step itself uploads inputs or downloads outputs: once, for everything that follows, and again only if
   // a store refuses them; and tries whether they may read where the outputs will be. Errors: input (credentials), not_found, denied, unavailable.
@@ -134,7 +134,7 @@ class StepData {
   std::size_t m_artifacts = 0;      // that the run has written, according to look_for()
   std::optional<Deadline> m_limit;  // for what is refused, or not there
   Duration m_pause{};
-  std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
+  Lifetime m_lifetime;
   StepDataRemoval m_removal;
   Done m_wanted;  // while keys are asked for, or reading is tried
 };

@@ -20,8 +20,6 @@ constexpr Duration removal_pause{1'000};
 
 StepDataRemoval::StepDataRemoval(Context context) : m_context(std::move(context)) {}
 
-StepDataRemoval::~StepDataRemoval() { *m_alive = false; }
-
 void StepDataRemoval::open(Done done) {
   m_context.open([this, done = std::move(done)](Result<staging::Stores*> opened) {
     if (!opened) return done(std::move(opened.error()));
@@ -149,28 +147,23 @@ void StepDataRemoval::remove_all_but_checkpoints(const Done& done) {
     };
     remove(prefix.uri + "/inputs", 1, [this, &prefix, texts](const Result<void>& inputs) {
       if (!inputs) return texts(inputs);
-      m_context.loop.post([this, alive = m_alive, &prefix, texts] {
-        if (*alive) remove(prefix.uri + "/outputs", 1, texts);
-      });
+      m_context.loop.post(m_lifetime.bind([this, &prefix, texts] { remove(prefix.uri + "/outputs", 1, texts); }));
     });
   });
 }
 
 void StepDataRemoval::unless_replaced(const Done& done, std::function<void()> task) {
-  m_context.replaced([this, alive = m_alive, done, task = std::move(task)](const Result<bool>& replaced) {
-    if (!*alive) return;
+  m_context.replaced(m_lifetime.bind([this, done, task = std::move(task)](const Result<bool>& replaced) {
     if (!replaced) return done(Error{ErrorKind::unavailable, fmt::format("another attempt of this step may use them: {}", replaced.error().message)});
     if (!*replaced) return task();
     m_context.say("this step's pod is gone: the job's data is left to the next attempt");
     done({});
-  });
+  }));
 }
 
 // Results are never delivered from within the call.
 void StepDataRemoval::later(std::function<void()> task) {
-  m_context.loop.post([alive = m_alive, task = std::move(task)] {
-    if (*alive) task();
-  });
+  m_context.loop.post(m_lifetime.bind([task = std::move(task)] { task(); }));
 }
 
 }  // namespace trainstep::cluster

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lifetime.h"
 #include "base/loop.h"
 #include "base/result.h"
 #include "objectstore/listing.h"
@@ -33,7 +34,6 @@ class StepDataRemoval {
   explicit StepDataRemoval(Context context);
   StepDataRemoval(const StepDataRemoval&) = delete;
   StepDataRemoval& operator=(const StepDataRemoval&) = delete;
-  ~StepDataRemoval();  // cancels what is in progress
 
   // The functions of StepData. `sent`: this process has uploaded them.
   void remove_inputs(bool sent, const Done& done);
@@ -56,7 +56,7 @@ class StepDataRemoval {
   std::unique_ptr<staging::Delivery> m_retraction;
   std::unique_ptr<objectstore::Removal> m_removal;
   Timer m_next_removal;
-  std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
+  Lifetime m_lifetime;
 };
 
 }  // namespace trainstep::cluster
