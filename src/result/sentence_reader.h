@@ -9,8 +9,6 @@
 // (metric_sentence.cpp).
 //
 // "Test set: Average loss: 0.05": the data are "Test"; the phrase "Average loss", the gap ":", the value 0.05 → Test_Average_loss=0.05.
-//
-// sentence_reader.cpp has the walk, words and signs; sentence_numbers.cpp positions and values; sentence_pairs.cpp the names of pairs.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
