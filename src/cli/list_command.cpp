@@ -39,7 +39,7 @@ std::string_view state_of(const cluster::Submitted& job, const plan::Plan& plan)
   return "created";
 }
 
-std::string or_none(std::string text) { return text.empty() ? "<none>" : text; }
+std::string or_none(const std::string& text) { return text.empty() ? "<none>" : text; }
 
 // The Python package reads this table (sdk/trainstep/_jobs.py).
 Result<int> list(const JobsCommand& command) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "cluster/agreed_clock.h"
 #include "cluster/data.h"
 #include "cluster/objects.h"
@@ -29,16 +30,6 @@ std::string counts(const plan::Plan& plan) {
   return all;
 }
 
-// What keeps a deleted object.
-std::string finalizers_of(const Json& object) {
-  std::string all;
-  const auto* finalizers = at(metadata_of(object), "finalizers");
-  if (finalizers == nullptr || !finalizers->is_array()) return all;
-  for (const auto& one : *finalizers)
-    if (one.is_string()) all += fmt::format("{}{}", all.empty() ? "" : ", ", one.get_ref<const std::string&>());
-  return all;
-}
-
 }  // namespace
 
 ClusterBackend::ClusterBackend(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt,
@@ -51,13 +42,12 @@ ClusterBackend::ClusterBackend(kube::Client& client, const plan::Plan& plan, con
       m_own_order(client, facts),
       m_seen(plan, m_attempt, m_own_order),
       m_existing(std::move(existing)),
-      m_logs(
-          client, m_name_space,
-          {[this](follow::MemberOutput output) { emit(std::move(output)); }, [this](std::string text) { emit(follow::Told{std::move(text), true}); },
-           [this] {
-             if (m_watch) m_watch->expect_end();
-           },
-           [this](follow::LogComplete complete) { emit(std::move(complete)); }}),
+      m_logs(client, m_name_space,
+             {[this](follow::MemberOutput output) { emit(output); }, [this](std::string text) { emit(follow::Told{std::move(text), true}); },
+              [this] {
+                if (m_watch) m_watch->expect_end();
+              },
+              [this](follow::LogComplete complete) { emit(std::move(complete)); }}),
       m_claim(client, plan, facts, m_name_space),
       m_removal_ends(client.loop()),
       m_time(client.loop()),
@@ -187,7 +177,7 @@ void ClusterBackend::look_at_job(const Json& object, job_types::Judgement judged
   m_seen.take(object);
   m_lease_removal.look();
   if (!m_watch->over() && at(metadata_of(object), "deletionTimestamp") != nullptr)
-    judged = {judged.state, std::string(follow::being_deleted), finalizers_of(object)};
+    judged = {judged.state, std::string(follow::being_deleted), join(finalizers_of(object), ", ")};
   emit(follow::JobSeen{std::move(judged)});
 }
 

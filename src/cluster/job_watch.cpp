@@ -63,7 +63,7 @@ void JobWatch::watch_job() {
   sink.deleted = [this](const Json& object) {
     if (uid_of(object) != m_job.uid) return;
     look_at_job(object);  // its last state may be final
-    job_gone();
+    m_sink.job_gone();
   };
   sink.failed = [this](const kube::ApiError& problem) { m_sink.failed(problem.error); };
   m_job_watch = std::make_unique<kube::Watch>(m_client, std::move(options), std::move(sink));
@@ -106,7 +106,7 @@ void JobWatch::ask_for_job() {
     m_question = {};
     if (is_closed()) return;  // it is not followed any more
     const auto presence = presence_of(answer, m_job.path.name, m_job.uid);
-    if (presence == Presence::gone && has_gone(answer)) return job_gone();
+    if (presence == Presence::gone && has_gone(answer)) return m_sink.job_gone();
     if (presence != Presence::there) return ask_again();
     m_questions = m_absences = 0;
     look_at_job(*answer);
@@ -143,8 +143,6 @@ void JobWatch::pod_over() {
   expect_end();
 }
 
-void JobWatch::job_gone() { m_sink.job_gone(); }
-
 // The job first, so that what its pods say is at least as new.
 void JobWatch::look_again() {
   const auto turn = ++m_look;
@@ -154,7 +152,7 @@ void JobWatch::look_again() {
     const bool gone = presence == Presence::gone && has_gone(answer);
     if (presence != Presence::there && !gone) return look_again_later(answer);
     m_vain_looks = m_absences = 0;
-    gone ? job_gone() : look_at_job(*answer);
+    gone ? m_sink.job_gone() : look_at_job(*answer);
     if (turn == m_look) look_at_pods_again(turn);  // its end may have made us start again
   });
 }

@@ -70,7 +70,6 @@ class JobWatch {
   void ask_for_job();
   [[nodiscard]] bool has_gone(const kube::Answer& answer);
   void ask_again();
-  void job_gone();
   void look_again_later(kube::Answer& answer);
   void list_pods(kube::PendingCall& call, std::function<void(kube::Answer)> done);
   void look_at_pods_again(int turn);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "data/json.h"
 
@@ -21,6 +22,16 @@ inline const Json* metadata_of(const Json& object) {
 }
 
 inline std::string uid_of(const Json& object) { return text(metadata_of(object), "uid"); }
+
+// What keeps a deleted object.
+inline std::vector<std::string> finalizers_of(const Json& object) {
+  std::vector<std::string> names;
+  const auto* finalizers = at(metadata_of(object), "finalizers");
+  if (finalizers == nullptr || !finalizers->is_array()) return names;
+  for (const auto& one : *finalizers)
+    if (one.is_string()) names.push_back(one.get<std::string>());
+  return names;
+}
 
 inline bool is_owned_by(const Json& object, const std::string& uid) {
   const auto* owners = at(metadata_of(object), "ownerReferences");

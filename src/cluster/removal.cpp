@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "cluster/objects.h"
 #include "kube/version.h"
 
@@ -41,15 +42,9 @@ Duration retry_pause(kube::Client& client, int tries, const kube::ApiError& prob
 }
 
 std::string what_remains(const Json& object) {
-  std::string names;
-  int count = 0;
-  if (const auto* finalizers = at(metadata_of(object), "finalizers"); finalizers != nullptr && finalizers->is_array())
-    for (const auto& one : *finalizers) {
-      if (!one.is_string() || one == "foregroundDeletion") continue;
-      names += (names.empty() ? "" : ", ") + one.get<std::string>();
-      ++count;
-    }
-  return names.empty() ? "its pods" : fmt::format("its finalizer{} {}", count == 1 ? "" : "s", names);
+  auto names = finalizers_of(object);
+  std::erase(names, "foregroundDeletion");
+  return names.empty() ? "its pods" : fmt::format("its finalizer{} {}", names.size() == 1 ? "" : "s", join(names, ", "));
 }
 
 Removal::Removal(kube::Client& client, Order order, Sink sink) : m_client(client), m_order(std::move(order)), m_sink(std::move(sink)) {
