@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the program and the component into the wheel, and names the machines that the program runs on.
+"""Puts the program and the component into the wheel, and tags it with the platform that the program runs on.
 
-TRAINSTEP names the program, a static file. It becomes a script of the wheel: pip installs it as it is, without a Python start-up around it.
+TRAINSTEP names the program, a static file. It becomes a script of the wheel: pip installs it as is, without a Python wrapper.
 """
 import os
 import pathlib
@@ -14,7 +14,7 @@ MACHINES = {62: "x86_64", 183: "aarch64", 21: "ppc64le"}  # e_machine of the ELF
 
 
 def machine(program: pathlib.Path) -> str:
-    """The machine's name as Python writes it. ValueError: no program for one of MACHINES."""
+    """The machine's name as in platform.machine(). ValueError: not a program for one of MACHINES."""
     head = program.read_bytes()[:20]
     number = struct.unpack("<H", head[18:20])[0] if head[:6] == b"\x7fELF\x02\x01" else 0
     if number not in MACHINES:
@@ -23,7 +23,7 @@ def machine(program: pathlib.Path) -> str:
 
 
 def tag(name: str) -> str:
-    """A static file needs no C library, neither glibc nor musl: the oldest tags that pip knows for all three machines."""
+    """A static program needs neither glibc nor musl, so these are the oldest tags that pip knows for all three machines."""
     return f"py3-none-manylinux2014_{name}.manylinux_2_17_{name}.musllinux_1_1_{name}"
 
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Builds the lean static libcurl of the release, HTTP and HTTPS only: tools/from_source.sh says how.
+# Builds the lean static libcurl of the release, HTTP and HTTPS only; see tools/from_source.sh.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/from_source.sh"
 

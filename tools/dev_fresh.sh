@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-[[ $(id -u) == 0 ]] || die "fresh makes a chroot: run it as root"
+[[ $(id -u) == 0 ]] || die "fresh creates a chroot; run it as root"
 ((${#@})) || set -- demo
 need mmdebstrap git
 base=$root/build/fresh
@@ -16,7 +16,7 @@ clean_up() {
   for place in proc sys dev/shm dev; do
     ! mountpoint -q "$new/$place" || umount -l "$new/$place"
   done
-  ! mountpoint -q "$new/dev" || die "$new/dev is still mounted: umount it, then remove $new"
+  ! mountpoint -q "$new/dev" || die "$new/dev is still mounted: unmount it, then remove $new"
   rm -rf --one-file-system "$new"
 }
 trap clean_up EXIT

@@ -1,5 +1,5 @@
 #!/bin/bash
-# ./dev release [--untagged] IMAGE: all files of a release, in build/files (RELEASING.md). IMAGE is where the step's image will be, without a tag:
+# ./dev release [--untagged] IMAGE: all files of a release, in build/files (RELEASING.md). IMAGE names the step's image, without a tag:
 #   registry.example/trainstep. On Debian 12, amd64, in a clean checkout of the tag vVERSION; --untagged: of any commit, to try it out.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -11,7 +11,7 @@ from .errors import InfrastructureError
 
 
 def apart(file: IO[bytes]) -> IO[bytes]:
-    """Moves the file to a descriptor above 2: if a standard stream is closed, it would take its number and receive printed text."""
+    """Moves the file to a descriptor above 2: if a standard stream is closed, the file would get its descriptor and receive printed text."""
     if file.fileno() > 2:
         return file
     with file:
@@ -43,5 +43,5 @@ class ExitCode:
         self._file.seek(0)
         said = self._file.read().strip()
         if not said:
-            raise InfrastructureError("trainstep ended without an exit code: it was killed, and its log has no details", 3)
+            raise InfrastructureError("trainstep ended without reporting an exit code: it was killed, and its log has no details", 3)
         return int(said)

@@ -33,7 +33,7 @@ Result<T> await(RunningLoop& loop, const std::function<void(std::function<void(R
 }
 
 // Processes what is due on the loop, such as a signal, without waiting.
-inline void hear(RunningLoop& loop) {
+inline void process_pending(RunningLoop& loop) {
   loop.post([&loop] { loop.post([&loop] { loop.stop(); }); });  // between the two it polls its descriptors and timers
   loop.run();
 }

@@ -12,8 +12,8 @@ namespace {
 using objectstore::Address;
 using objectstore::LocalFile;
 
-constexpr int most_rounds = 5;  // per scan; if exceeded, the program writes faster than we read
-constexpr int restless = 4;     // scans in which a file kept changing: then an older state of it is accepted
+constexpr int max_rounds = 5;      // per scan; if exceeded, the program writes faster than we read
+constexpr int unstable_scans = 4;  // scans in which a file kept changing: then an older state of it is accepted
 
 // Each attempt has its own key: problems that differ only in numbers are the same.
 std::string without_digits(std::string text) {
@@ -23,9 +23,9 @@ std::string without_digits(std::string text) {
 
 // The folder at one moment: read again until nothing has changed in between.
 Result<objectstore::LocalTree> snapshot(const std::string& folder) {
-  constexpr int most_reads = 10;
+  constexpr int max_reads = 10;
   ASSIGN(auto tree, objectstore::read_tree(folder, objectstore::Links::kept));
-  for (int reads = 1; reads < most_reads; ++reads) {
+  for (int reads = 1; reads < max_reads; ++reads) {
     ASSIGN(auto again, objectstore::read_tree(folder, objectstore::Links::kept));
     const auto before = std::exchange(tree, std::move(again));
     if (before.files == tree.files && before.links == tree.links) break;
@@ -43,24 +43,24 @@ Result<void> check_all_names(const objectstore::LocalTree& tree) {
 
 }  // namespace
 
-CheckpointSync::CheckpointSync(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, Tell tell, std::uint64_t seed,
-                               Duration between_looks)
+CheckpointSync::CheckpointSync(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, Log log, std::uint64_t seed,
+                               Duration interval)
     : m_loop(loop),
       m_stores(stores),
       m_checkpoints(checkpoints),
-      m_tell(std::move(tell)),
+      m_log(std::move(log)),
       m_writer(fmt::format("{:016x}", seed)),
-      m_between_looks(between_looks) {
-  m_timer = m_loop.timer(m_between_looks, [this] { look(); });
+      m_interval(interval) {
+  m_timer = m_loop.timer(m_interval, [this] { scan(); });
 }
 
-void CheckpointSync::look() {
+void CheckpointSync::scan() {
   m_rounds = 0;
   m_problem.clear();
   m_changed.clear();
   if (m_loaded) return begin_round();
   // No folder: nothing has been saved yet.
-  if (const auto tree = objectstore::read_tree(m_checkpoints.path); !tree && tree.error().kind == ErrorKind::not_found) return end_look();
+  if (const auto tree = objectstore::read_tree(m_checkpoints.path); !tree && tree.error().kind == ErrorKind::not_found) return end_scan();
   load();
 }
 
@@ -94,14 +94,14 @@ void CheckpointSync::begin_round() {
   m_newest.reset();
   ++m_rounds;
   auto tree = snapshot(m_checkpoints.path);
-  if (!tree && tree.error().kind == ErrorKind::not_found) return end_look();
+  if (!tree && tree.error().kind == ErrorKind::not_found) return end_scan();
   if (!tree) return fail(tree.error().message);
   if (!tree->files.empty() && tree->files.front().path.empty())
     return fail(fmt::format("checkpoint_dir: {} is a file; checkpoints are kept only in a folder of this name", m_checkpoints.path));
   if (const auto named = check_all_names(*tree); !named) return fail(named.error().message);
   if (auto left_out = objectstore::describe_left_out(tree->left_out); left_out != m_left_out) {
     m_left_out = std::move(left_out);
-    if (!m_left_out.empty()) m_tell("checkpoints: " + m_left_out);
+    if (!m_left_out.empty()) m_log("checkpoints: " + m_left_out);
   }
   m_seen = std::move(*tree);
   m_left.clear();
@@ -146,8 +146,8 @@ std::optional<CheckpointSet> CheckpointSync::whole_set() const {
   CheckpointSet set{key_of_set(m_number + 1, m_writer), {}, m_seen.links, m_seen.folders};
   for (const auto& file : m_seen.files) {
     const auto found = m_saved.find(file.path);
-    const auto looks = m_restless.find(file.path);
-    const bool never_at_rest = looks != m_restless.end() && looks->second >= restless;
+    const auto looks = m_unstable_scans.find(file.path);
+    const bool never_at_rest = looks != m_unstable_scans.end() && looks->second >= unstable_scans;
     if (!is_saved(file) && !never_at_rest) return std::nullopt;
     if (found != m_saved.end()) set.files.insert(*found);
   }
@@ -160,13 +160,14 @@ void CheckpointSync::end_round() {
   if (set && (set->files.empty() || set->is_same_state(m_set))) return clean_up();
   if (set) return write_set(std::move(*set));
   if (!m_problem.empty()) return fail(m_problem);
-  if (m_rounds < most_rounds) {
+  if (m_rounds < max_rounds) {
     m_timer = m_loop.timer(Duration(0), [this] { begin_round(); });
     return;
   }
-  std::erase_if(m_restless, [this](const auto& entry) { return !m_changed.contains(entry.first); });
+  std::erase_if(m_unstable_scans, [this](const auto& entry) { return !m_changed.contains(entry.first); });
   for (const auto& path : m_changed)
-    if (++m_restless[path] == restless) m_tell(fmt::format("checkpoints: {} keeps changing; keeping its last saved version, if any", path));
+    if (++m_unstable_scans[path] == unstable_scans)
+      m_log(fmt::format("checkpoints: {} keeps changing; keeping its last saved version, if any", path));
   m_problem =
       fmt::format("{} changed or disappeared while being read; trying again at the next scan", m_changed.empty() ? "a file" : *m_changed.begin());
   remove_superseded();
@@ -182,7 +183,7 @@ void CheckpointSync::write_set(CheckpointSet set) {
                      if (!answer) return fail(answer.error().error.message);
                      m_set = set;
                      for (const auto& file : m_seen.files)
-                       if (is_saved(file)) m_restless.erase(file.path);
+                       if (is_saved(file)) m_unstable_scans.erase(file.path);
                      clean_up();
                    },
                    {{"Content-Type", "application/json"}});
@@ -190,7 +191,7 @@ void CheckpointSync::write_set(CheckpointSet set) {
 
 // Removes what the last set does not list: older states, what the program has removed, what a killed attempt has left.
 void CheckpointSync::clean_up() {
-  if (m_set.files.empty()) return end_look();
+  if (m_set.files.empty()) return end_scan();
   m_saved = m_set.files;
   std::set<std::string> wanted{m_set.key};
   for (const auto& [path, file] : m_set.files) wanted.insert(file.key);
@@ -208,7 +209,7 @@ void CheckpointSync::clean_up() {
 
 // A pod on a disconnected node keeps running, while its successor restores what it saved and lists those files in its own sets.
 void CheckpointSync::unless_shared(const std::function<void()>& then) {
-  if (m_shared) return end_look();
+  if (m_shared) return end_scan();
   m_listing = std::make_unique<objectstore::Listing>(
       m_stores.of(m_checkpoints.to), m_at.child(sets_folder.substr(0, sets_folder.size() - 1)), [this, then](const auto& sets) {
         if (!sets) return fail(sets.error().error.message);
@@ -217,8 +218,8 @@ void CheckpointSync::unless_shared(const std::function<void()>& then) {
           return !writer.empty() && writer != m_writer && !m_before.contains(writer);
         });
         if (!m_shared) return then();
-        m_tell("checkpoints: another pod is saving to the same location; no longer removing anything there");
-        end_look();
+        m_log("checkpoints: another pod is saving to the same location; no longer removing anything there");
+        end_scan();
       });
 }
 
@@ -233,11 +234,11 @@ void CheckpointSync::remove_superseded() {
   std::vector<Address> rest;
   for (const auto& key : m_there)
     if (superseded(key)) rest.push_back(m_at.child(key));
-  if (rest.empty()) return end_look();
+  if (rest.empty()) return end_scan();
   unless_shared([this, superseded, rest = std::move(rest)] {
     remove(rest, [this, superseded] {
       std::erase_if(m_there, superseded);
-      end_look();
+      end_scan();
     });
   });
 }
@@ -251,41 +252,41 @@ void CheckpointSync::remove(std::vector<Address> rest, const std::function<void(
 
 // Aborts uploads of killed attempts. If the store does not answer now, this is retried at the next scans.
 void CheckpointSync::give_up_uploads() {
-  constexpr int most_tries = 3;
-  if (m_uploads_tries == most_tries) return end_look();
+  constexpr int max_tries = 3;
+  if (m_uploads_tries == max_tries) return end_scan();
   ++m_uploads_tries;
   m_uploads = std::make_unique<objectstore::UploadListing>(m_stores.of(m_checkpoints.to), m_at, [this](const auto& found) {
-    if (found || !retryable(found.error())) m_uploads_tries = most_tries;
+    if (found || !retryable(found.error())) m_uploads_tries = max_tries;
     for (const auto& pending : found.value_or(std::vector<objectstore::MultipartUpload>()))
       m_aborts.add<objectstore::Answer<std::monostate>>(
           [&](auto done) {
             return m_stores.of(m_checkpoints.to).abort_upload({m_at.scheme, m_at.bucket, pending.key}, pending.upload, std::move(done));
           },
           [](const auto&) {});
-    end_look();
+    end_scan();
   });
 }
 
 void CheckpointSync::fail(const std::string& what) {
   m_problem = what;
-  end_look();
+  end_scan();
 }
 
 // A problem is reported once, until it changes or is gone.
-void CheckpointSync::end_look() {
-  if (m_problem.empty() && !m_told.empty()) m_tell("checkpoints: saving works again");
-  if (!m_problem.empty() && without_digits(m_problem) != without_digits(m_told)) m_tell(fmt::format("checkpoints: {}", m_problem));
+void CheckpointSync::end_scan() {
+  if (m_problem.empty() && !m_told.empty()) m_log("checkpoints: saving works again");
+  if (!m_problem.empty() && without_digits(m_problem) != without_digits(m_told)) m_log(fmt::format("checkpoints: {}", m_problem));
   m_told = m_problem;
-  m_timer = m_loop.timer(m_done ? Duration(0) : m_between_looks, [this] {
+  m_timer = m_loop.timer(m_done ? Duration(0) : m_interval, [this] {
     if (m_done) return m_done();
-    look();
+    scan();
   });
 }
 
 void CheckpointSync::finish(Duration limit) {
   m_done = [this] { m_loop.stop(); };
   const Timer too_long = m_loop.timer(limit, [this, limit] {
-    m_tell(fmt::format("checkpoints: the store did not answer within {}; the last checkpoint may be lost", trainstep::describe(limit)));
+    m_log(fmt::format("checkpoints: the store did not answer within {}; the last checkpoint may be lost", trainstep::describe(limit)));
     m_loop.stop();
   });
   m_timer.cancel();
@@ -297,7 +298,7 @@ void CheckpointSync::finish(Duration limit) {
   m_listing.reset();
   m_removal.reset();
   m_uploads.reset();
-  m_timer = m_loop.timer(Duration(0), [this] { look(); });
+  m_timer = m_loop.timer(Duration(0), [this] { scan(); });
   m_loop.run();
 }
 

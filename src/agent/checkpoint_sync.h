@@ -23,12 +23,12 @@
 namespace trainstep::agent {
 
 // Scans the folder regularly and saves its state at that moment: sends what is new or has changed, then the set that lists all files, then removes
-// what no set lists any more. Failures are reported and retried at the next scan: a training does not fail because of a checkpoint.
+// what no set lists any more. Failures are reported and retried at the next scan: a training run does not fail because of a checkpoint.
 class CheckpointSync {
  public:
   // References must outlive it. Starts at once. `seed`: random, distinguishes this process from others.
-  CheckpointSync(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, Tell tell, std::uint64_t seed,
-                 Duration between_looks = Duration(15'000));
+  CheckpointSync(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, Log log, std::uint64_t seed,
+                 Duration interval = Duration(15'000));
   CheckpointSync(const CheckpointSync&) = delete;
   CheckpointSync& operator=(const CheckpointSync&) = delete;
 
@@ -36,7 +36,7 @@ class CheckpointSync {
   void finish(Duration limit);
 
  private:
-  void look();
+  void scan();
   void load();
   void begin_round();
   void next();
@@ -48,7 +48,7 @@ class CheckpointSync {
   void remove(std::vector<objectstore::Address> rest, const std::function<void()>& then);
   void remove_superseded();
   void give_up_uploads();
-  void end_look();
+  void end_scan();
   void fail(const std::string& what);
   [[nodiscard]] bool is_saved(const objectstore::LocalFile& file) const;
   [[nodiscard]] std::optional<CheckpointSet> whole_set() const;
@@ -56,9 +56,9 @@ class CheckpointSync {
   RunningLoop& m_loop;
   staging::Stores& m_stores;
   const plan::TaskCheckpoints& m_checkpoints;
-  Tell m_tell;
+  Log m_log;
   std::string m_writer;
-  Duration m_between_looks;
+  Duration m_interval;
   objectstore::Address m_at;
   bool m_loaded = false;
   int m_uploads_tries = 0;                        // attempts to list uploads of killed attempts
@@ -73,7 +73,7 @@ class CheckpointSync {
   objectstore::LocalTree m_seen;                  // in this round
   std::vector<objectstore::LocalFile> m_left;     // files of m_seen still to be sent; the next one last
   std::string m_key;                              // of the file being sent
-  std::map<std::string, int> m_restless;          // by path: scans in which it changed or was removed while being read
+  std::map<std::string, int> m_unstable_scans;    // by path: scans in which it changed or was removed while being read
   std::set<std::string> m_changed;                // in this scan
   int m_rounds = 0;                               // in this scan
   std::string m_problem, m_told, m_left_out;      // of this scan; last reported; last reported

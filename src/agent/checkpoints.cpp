@@ -69,7 +69,7 @@ void set_time(const fs::path& file, std::int64_t changed) {
 }
 
 // Removes links at the paths of the set's folders, so that nothing is written to their targets.
-void make_way(const fs::path& folder, const objectstore::SyncPlan& plan, const CheckpointSet& set) {
+void move_aside(const fs::path& folder, const objectstore::SyncPlan& plan, const CheckpointSet& set) {
   std::error_code ignored;
   const auto look = [&](const std::string& path) {
     if (!objectstore::leads_out(path) && fs::is_symlink(folder / path, ignored)) fs::remove(folder / path, ignored);
@@ -79,11 +79,11 @@ void make_way(const fs::path& folder, const objectstore::SyncPlan& plan, const C
 }
 
 // Restores everything except the contents of files. Creating links changes the times of folders, so those come last.
-void finish(const fs::path& folder, const objectstore::SyncPlan& plan, const CheckpointSet& set, const Tell& tell) {
+void finish(const fs::path& folder, const objectstore::SyncPlan& plan, const CheckpointSet& set, const Log& log) {
   for (const auto& item : plan.items) set_time(folder / item.file.path, item.file.changed);
   for (const auto& [path, target] : set.links) {
     const bool stays = !objectstore::leads_out(path) && !objectstore::leads_out(fs::path(path).parent_path() / target);
-    if (!stays || !make_link(folder / path, target)) tell(fmt::format("checkpoints: skipped {}: cannot create a link to {} there", path, target));
+    if (!stays || !make_link(folder / path, target)) log(fmt::format("checkpoints: skipped {}: cannot create a link to {} there", path, target));
   }
   for (const auto& [path, changed] : set.folders)
     if (!objectstore::leads_out(path)) set_time(folder / path, changed);
@@ -95,7 +95,7 @@ bool holds_files(const fs::path& folder) {
 }
 
 // The folder during a restore; the restoring process holds the lock on the mark file in it.
-class Filling {
+class FolderRestore {
  public:
   enum class Begun { by_us, by_another, outlived };
   // Waits for another pod that is filling it. outlived: the contents are on a volume that outlives pods, and are newer than what was sent from it, or
@@ -138,23 +138,23 @@ bool has_checkpoints(const plan::TaskCheckpoints& checkpoints) {
   return !fs::exists(fs::path(checkpoints.path) / restoring_mark, unknown) && holds_files(checkpoints.path);
 }
 
-Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, const Tell& tell) {
-  constexpr int most_tries = 5;
+Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, const Log& log) {
+  constexpr int max_tries = 5;
   ASSIGN(const auto from, Address::parse(checkpoints.to.uri));
   auto& client = stores.of(checkpoints.to);
-  std::optional<Filling> filling;
+  std::optional<FolderRestore> filling;
   for (int tries = 1;; ++tries) {
     ASSIGN(const auto found, find_set(loop, client, from));
     const auto plan = plan_of(found);
-    if (!found.set && found.incomplete > 0) tell(fmt::format("checkpoints: none of the {} saved states is complete", found.incomplete));
-    if (const auto left_out = objectstore::describe_left_out(plan.left_out); !left_out.empty()) tell("checkpoints: " + left_out);
+    if (!found.set && found.incomplete > 0) log(fmt::format("checkpoints: none of the {} saved states is complete", found.incomplete));
+    if (const auto left_out = objectstore::describe_left_out(plan.left_out); !left_out.empty()) log("checkpoints: " + left_out);
     if (plan.items.empty()) return {};
     if (!filling) {
       ASSIGN(const auto begun, filling.emplace().begin(loop, checkpoints.path));
-      if (begun == Filling::Begun::outlived) tell(fmt::format("checkpoints: leaving {} unchanged", checkpoints.path));
-      if (begun != Filling::Begun::by_us) return {};
+      if (begun == FolderRestore::Begun::outlived) log(fmt::format("checkpoints: leaving {} unchanged", checkpoints.path));
+      if (begun != FolderRestore::Begun::by_us) return {};
     }
-    if (found.set) make_way(checkpoints.path, plan, *found.set);
+    if (found.set) move_aside(checkpoints.path, plan, *found.set);
     const auto began = loop.now();
     std::unique_ptr<objectstore::Transfer> transfer;
     const auto fetched = await<std::monostate>(loop, [&](const auto& done) {
@@ -163,12 +163,12 @@ Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, con
     });
     // Another pod has saved a newer set meanwhile and removed this one.
     const bool overtaken = !fetched && (fetched.error().kind == ErrorKind::not_found || fetched.error().kind == ErrorKind::conflict);
-    if (overtaken && tries < most_tries) continue;
+    if (overtaken && tries < max_tries) continue;
     if (!fetched) return fetched.error();
-    if (found.set) finish(checkpoints.path, plan, *found.set, tell);
+    if (found.set) finish(checkpoints.path, plan, *found.set, log);
     filling->end();
-    tell(fmt::format("checkpoints of an earlier attempt: {}",
-                     staging::describe({plan.bytes, plan.items.size(), std::chrono::duration_cast<Duration>(loop.now() - began)})));
+    log(fmt::format("checkpoints of an earlier attempt: {}",
+                    staging::describe({plan.bytes, plan.items.size(), std::chrono::duration_cast<Duration>(loop.now() - began)})));
     return {};
   }
 }

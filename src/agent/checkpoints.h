@@ -14,7 +14,7 @@
 
 namespace trainstep::agent {
 
-using Tell = std::function<void(const std::string& line)>;
+using Log = std::function<void(const std::string& line)>;
 
 // Exists in the folder while it is being filled. On a volume that outlives the pod, it shows the next pod that the contents are incomplete.
 inline constexpr std::string_view restoring_mark = ".trainstep-restoring";
@@ -25,6 +25,6 @@ bool has_checkpoints(const plan::TaskCheckpoints& checkpoints);
 // Fetches the newest complete set, with its links and the modification times of files and folders; it is not an error if there is none. Existing
 // contents stay if they are on a volume – they outlived their pod, or another pod has fetched them –, unless a pod was ended while it filled the
 // folder. Errors: as staging::Fetching; denied if the folder is not writable.
-Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, const Tell& tell);
+Result<void> restore_checkpoints(RunningLoop& loop, staging::Stores& stores, const plan::TaskCheckpoints& checkpoints, const Log& log);
 
 }  // namespace trainstep::agent

@@ -19,7 +19,7 @@ namespace {
 using objectstore::Address;
 namespace fs = std::filesystem;
 
-constexpr std::size_t largest_record = std::size_t{32} << 20U;
+constexpr std::size_t max_record_size = std::size_t{32} << 20U;
 
 template <typename T>
 Result<T> without_status(objectstore::Answer<T> answer) {
@@ -28,7 +28,7 @@ Result<T> without_status(objectstore::Answer<T> answer) {
 }
 
 Result<std::string> read_text(RunningLoop& loop, staging::Stores& stores, const plan::TaskPlace& place) {
-  if (!place.in_store()) return read_regular_file(place.path, largest_record);
+  if (!place.in_store()) return read_regular_file(place.path, max_record_size);
   ASSIGN(const auto address, Address::parse(place.uri));
   objectstore::PendingCall call;
   return await<std::string>(loop, [&](const auto& done) {

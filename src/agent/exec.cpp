@@ -32,18 +32,18 @@ PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
   PollLoop loop;
   end_with_guard(loop, options.guard);
   http::BulkTransport network(loop);
-  http::Waiting waiting(loop, tell);
+  http::Waiting waiting(loop, log);
   http::ObservedTransport transport(network, {&waiting});
   Context with{.loop = loop,
                .transport = transport,
                .environment = {environment.begin(), environment.end()},
                .seed = random_seed(),
-               .tell = tell,
+               .log = log,
                .index = index_of(options.role, environment),
                .run_program = {},
                .signals = [&loop](auto stopped) { return std::make_shared<process::Signals>(loop, std::move(stopped)); }};
   if (!options.argv.empty())
-    with.run_program = [&](const Outlived& outlived) {
+    with.run_program = [&](const OnOutlived& outlived) {
       await_told();
       return run_program(loop, options.argv, environment, outlived);
     };
@@ -57,7 +57,7 @@ void leave(const PodReport& report, const ExecOptions& options) {
   if (rank)
     leave_report(report, options.scratch);
   else
-    tell_kubelet(report, options.termination_log);
+    write_termination_message(report, options.termination_log);
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ int exec(const plan::Task& task, const ExecOptions& options) {
   const auto stops = process::stop_signals();
   ::sigprocmask(SIG_BLOCK, &stops, nullptr);
   const auto report = options.role == Role::launcher ? launch(task, options) : work_in_pod(task, options);
-  if (!report.message.empty()) tell(report.message);
+  if (!report.message.empty()) log(report.message);
   leave(report, options);
   await_told();
   return report.exit_code;

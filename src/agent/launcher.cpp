@@ -19,11 +19,11 @@ using result::PodReport;
 using result::VerdictClass;
 
 constexpr auto hostfile = "/etc/mpi/hostfile";  // set up by the operators
-constexpr std::size_t largest_hostfile = std::size_t{4} << 20U;
+constexpr std::size_t max_hostfile_size = std::size_t{4} << 20U;
 
 RankReport report_of_rank_0(PollLoop& loop, const process::Variables& environment, const ExecOptions& options, const std::string& attempt,
                             bool retries) {
-  const auto hosts = read_file(hostfile, largest_hostfile);
+  const auto hosts = read_file(hostfile, max_hostfile_size);
   if (!hosts) return {.report = {}, .unreachable = hosts.error().message};
   std::error_code unknown;
   RankReportQuery query{.hosts = hosts_in(*hosts),
@@ -86,7 +86,7 @@ PodReport launch(const plan::Task& task, const ExecOptions& options) {
     const auto verdict = result::from_error(end.error());
     return failed(verdict.verdict_class, result::exit_code(verdict), end.error().message);
   }
-  if (end->killed_any) tell(fmt::format("mpirun has ended; killed the processes it left running: {}", end->outlived));
+  if (end->killed_any) log(fmt::format("mpirun has ended; killed the processes it left running: {}", end->outlived));
   if (end->succeeded() && !end->survivors.empty()) {
     const auto verdict = result::from_error({ErrorKind::internal, ""});
     return failed(verdict.verdict_class, result::exit_code(verdict), fmt::format("cannot stop processes left running by mpirun: {}", end->survivors));

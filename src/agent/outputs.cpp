@@ -12,7 +12,7 @@
 #include "objectstore/local_tree.h"
 #include "process/held_files.h"
 #include "result/tensorboard_curves.h"
-#include "spec/named_place.h"
+#include "spec/reported_location.h"
 #include "spec/returned.h"
 #include "tensorboard/event_files.h"
 
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t largest_value = std::size_t{16} << 20U;
+constexpr std::size_t max_value_size = std::size_t{16} << 20U;
 
 spec::Output declared(const plan::TaskOutput& output) { return {output.name, output.type, output.declared}; }
 
@@ -39,7 +39,7 @@ Result<void> make_folder(const plan::TaskOutput& output, const Pending& pending)
 }
 
 // The pod is temporary: targets of links are delivered, too, except those in the folder of the output itself.
-Vanishes vanishing_for(const plan::TaskOutput& output) {
+IsTemporary vanishing_for(const plan::TaskOutput& output) {
   std::error_code unknown;
   const auto at = fs::canonical(fs::path(output.path).parent_path(), unknown);
   return [at](const fs::path& path) { return std::ranges::mismatch(path, at).in1 != path.end(); };
@@ -47,7 +47,7 @@ Vanishes vanishing_for(const plan::TaskOutput& output) {
 
 Result<Json> read_executor_output(const std::string& path) {
   if (path.empty()) return Json::object();
-  auto text = read_regular_file(path, largest_value);
+  auto text = read_regular_file(path, max_value_size);
   if (!text && text.error().kind == ErrorKind::not_found) return Json::object();
   if (!text) return std::move(text.error());
   return spec::parse_executor_output(*text, path);
@@ -60,7 +60,7 @@ Result<result::ReportedOutput> artifact(const plan::TaskOutput& output, const Js
   const bool stays = !output.to.in_store() && output.folder_is.empty();  // the step has no place for it
   bool elsewhere = false;
   for (const auto& text : returned.places) {
-    const auto place = spec::named_place(text);
+    const auto place = spec::parse_reported_location(text);
     const bool complete = place.fault.empty();
     if (!place.address || place.text == output.path || (!complete && elsewhere) || (before.written() && !(stays && complete))) continue;
     found.uri = place.text;  // even an incomplete one: the step reports that
@@ -72,7 +72,7 @@ Result<result::ReportedOutput> artifact(const plan::TaskOutput& output, const Js
   std::error_code ignored;
   const bool a_text = spec::is_text_at_path(declared(output)) && found.uri.empty() && (stays || !found.present) && before.touched();
   if (!a_text || !fs::is_regular_file(output.path, ignored)) return found;
-  if (const auto text = read_regular_file(output.path, largest_value); text && spec::is_text(*text)) found.value = *text;
+  if (const auto text = read_regular_file(output.path, max_value_size); text && spec::is_text(*text)) found.value = *text;
   return found;
 }
 
@@ -88,7 +88,7 @@ Result<result::ReportedOutput> value(const plan::TaskOutput& output, const Json&
   const bool untouched = !before.touched();
   if (untouched && spec::is_optional(declared(output))) return without_value;
   if (untouched) return input_error(fmt::format("{}: the program succeeded, but did not write its value (expected in {})", where, output.path));
-  ASSIGN(const auto text, in_context(where, read_regular_file(output.path, largest_value)));
+  ASSIGN(const auto text, in_context(where, read_regular_file(output.path, max_value_size)));
   ASSIGN(auto typed, in_context(where, spec::value_from_file(declared(output), text)));
   if (typed.is_null()) return without_value;
   found.value = std::move(typed);
@@ -117,7 +117,7 @@ std::string what_stays(const plan::Task& task, const plan::TaskOutput& output) {
   return output.folder_is.empty() ? "" : describe_staying(output.name, plan::place_on_claim(output), task.attempt, Why::told);
 }
 
-Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vector<result::ReportedOutput>& outputs, const GoOn& go_on) {
+Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vector<result::ReportedOutput>& outputs, const CheckCancelled& go_on) {
   std::vector<std::string> told;
   for (const auto& output : outputs) {
     const auto found = pending.find(output.name);
@@ -169,7 +169,7 @@ Result<void> check_unchanged(const PathSnapshots& at_end, const std::string& out
   return {};
 }
 
-Result<void> check_not_held(const plan::Task& task, const std::vector<std::string>& held) {
+Result<void> check_no_open_files(const plan::Task& task, const std::vector<std::string>& held) {
   for (const auto& output : task.outputs)
     if (const auto file = process::first_below(held, output.path); !file.empty())
       return input_error(
@@ -225,7 +225,7 @@ std::vector<std::string> read_logs(const plan::Task& task, const PathSnapshots& 
     for (const auto& line : logs.told) told.push_back(fmt::format("{}: {}", output.name, line));
   }
   for (auto& output : outputs)
-    for (auto& curve : output.curves) result::thin_out(curve.points, result::most_reported_points / curves);
+    for (auto& curve : output.curves) result::thin_out(curve.points, result::max_reported_points / curves);
   return told;
 }
 

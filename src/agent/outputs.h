@@ -30,14 +30,15 @@ Result<Pending> open_outputs(const plan::Task& task);
 std::string what_stays(const plan::Task& task, const plan::TaskOutput& output);
 // Moves those of `outputs` that are present to their paths, signed with the job's attempt. Returns messages, one sentence each. Errors: denied,
 // internal, that of `go_on`, which is called while link targets are copied.
-Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vector<result::ReportedOutput>& outputs, const GoOn& go_on = {});
+Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vector<result::ReportedOutput>& outputs,
+                                                const CheckCancelled& go_on = {});
 
 // The outputs as they are now: take the snapshots when the program has succeeded while other processes that it started are still running, and check
 // them once those have ended. Error (input): an output has changed meanwhile.
 PathSnapshots snapshots_at_end(const plan::Task& task);
 Result<void> check_unchanged(const PathSnapshots& at_end, const std::string& outlived);
 // Error (input): an output is among the files that processes had open for writing when they were killed; it may contain an incomplete change.
-Result<void> check_not_held(const plan::Task& task, const std::vector<std::string>& held);
+Result<void> check_no_open_files(const plan::Task& task, const std::vector<std::string>& held);
 
 // The files of artifacts that are to be delivered, links followed, by output name: exactly those that exist when the program has ended. Error
 // (conflict): they have changed since.

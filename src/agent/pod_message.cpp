@@ -60,7 +60,7 @@ void shorten_curves(result::PodReport& report) {
 // Values that are too large for a message are in the record, if there is one. The kubelet would truncate the message, and what is truncated is not a
 // valid report.
 std::string message_of(result::PodReport report) {
-  constexpr auto limit = result::longest_termination_message;
+  constexpr auto limit = result::max_termination_message_size;
   shorten_curves(report);
   auto text = to_text(report);
   if (text.size() <= limit) return text;
@@ -82,7 +82,7 @@ std::string message_of(result::PodReport report) {
 
 }  // namespace
 
-void tell(const std::string& line) {
+void log(const std::string& line) {
   if (lines().waiting() > log::Writer::full) return;  // nothing has been read for hours
   lines().text() += fmt::format("trainstep: {}\n", printable(clean(line)));
   lines().commit();
@@ -90,31 +90,31 @@ void tell(const std::string& line) {
 
 void await_told() { lines().finish(reader_timeout); }
 
-void tell_kubelet(const result::PodReport& report, const std::string& termination_log) {
+void write_termination_message(const result::PodReport& report, const std::string& termination_log) {
   if (report.verdict_class == result::VerdictClass::user && report.message.empty()) return;
   const Fd file(::open(termination_log.c_str(), O_WRONLY | O_TRUNC | O_NONBLOCK | O_CLOEXEC));
   if (file) write_all(file.get(), message_of(clean(report)));
 }
 
-void tell_error(const Error& error, const std::string& termination_log) {
+void report_error(const Error& error, const std::string& termination_log) {
   const auto verdict = result::from_error(error);
   result::PodReport report;
   report.verdict_class = verdict.verdict_class;
   report.exit_code = result::exit_code(verdict);
   report.message = error.message;
-  tell_kubelet(report, termination_log);
+  write_termination_message(report, termination_log);
 }
 
 void leave_report(const result::PodReport& report, const std::string& scratch) {
   if (scratch.empty()) return;
-  if (const auto written = write_file_atomically(report_file(scratch), to_text(clean(report))); !written) tell(written.error().message);
+  if (const auto written = write_file_atomically(report_file(scratch), to_text(clean(report))); !written) log(written.error().message);
 }
 
 int print_report(const std::string& scratch) {
-  const auto text = read_regular_file(report_file(scratch), largest_report);
+  const auto text = read_regular_file(report_file(scratch), max_report_size);
   if (!text && text.error().kind == ErrorKind::not_found) return 0;
   if (!text) {
-    tell(text.error().message);
+    log(text.error().message);
     await_told();
     return 1;
   }

@@ -11,19 +11,19 @@
 
 namespace trainstep::agent {
 
-inline constexpr std::size_t largest_report = std::size_t{32} << 20U;
+inline constexpr std::size_t max_report_size = std::size_t{32} << 20U;
 
 // "trainstep: …" on stderr.
-void tell(const std::string& line);
+void log(const std::string& line);
 // Waits until all lines are written, before another process writes there; not longer than a reader that reads needs.
 void await_told();
 
 // Writes the termination message, if the container has one. If the program itself has failed, it is left to the kubelet, which puts the last lines of
 // the log there.
-void tell_kubelet(const result::PodReport& report, const std::string& termination_log);
+void write_termination_message(const result::PodReport& report, const std::string& termination_log);
 
 // The same for an error that occurs before there is a task.
-void tell_error(const Error& error, const std::string& termination_log);
+void report_error(const Error& error, const std::string& termination_log);
 
 // Writes it to the pod's scratch folder, for print_report().
 void leave_report(const result::PodReport& report, const std::string& scratch);

@@ -33,14 +33,14 @@ Result<std::monostate> tidied(RunningLoop& loop, const std::function<objectstore
   });
 }
 
-Result<void> probe_record(RunningLoop& loop, Client& client, Address address, const std::function<void(const std::string&)>& tell) {
+Result<void> probe_record(RunningLoop& loop, Client& client, Address address, const std::function<void(const std::string&)>& log) {
   address.key += ".probe";
   const std::vector<http::Header> json{{"Content-Type", "application/json"}};
   TRY(asked<objectstore::Object>(loop,
                                  [&](auto done) { return client.put(address, [] { return Result<std::string>(""); }, std::move(done), json); }));
   const auto removed = tidied(loop, [&](auto done) { return client.remove(address, std::move(done)); });
   if (!removed && removed.error().kind == ErrorKind::cancelled) return removed.error();
-  if (!removed) tell(fmt::format("{} remains until the step removes it: {}", address.text(), removed.error().message));
+  if (!removed) log(fmt::format("{} remains until the step removes it: {}", address.text(), removed.error().message));
   return {};
 }
 
@@ -65,13 +65,13 @@ Result<void> probe_output(RunningLoop& loop, Client& client, const Address& addr
 
 }  // namespace
 
-Result<void> probe(RunningLoop& loop, staging::Stores& stores, const plan::Task& task, const std::function<void(const std::string&)>& tell) {
+Result<void> probe(RunningLoop& loop, staging::Stores& stores, const plan::Task& task, const std::function<void(const std::string&)>& log) {
   constexpr auto not_delivered = "cannot deliver outputs";
   const auto& record = task.record;
   const auto own = record.uri.substr(0, record.uri.rfind('/') + 1);
   if (record.in_store()) {
     ASSIGN(auto address, Address::parse(record.uri));
-    TRY(in_context(not_delivered, probe_record(loop, stores.of(record), std::move(address), tell)));
+    TRY(in_context(not_delivered, probe_record(loop, stores.of(record), std::move(address), log)));
   }
   for (const auto& output : task.outputs) {
     if (!output.to.in_store()) continue;

@@ -78,7 +78,7 @@ void end_with_guard(PollLoop& loop, int guard) {
 }
 
 Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment,
-                               const Outlived& outlived) {
+                               const OnOutlived& outlived) {
   if (!process::sees_processes()) return internal_error(std::string(process::cannot_see));
   process::Reaper reaper(loop);
   pid_t pid = 0;

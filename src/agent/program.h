@@ -22,7 +22,7 @@ struct ProgramEnd {
   [[nodiscard]] bool succeeded() const { return code == 0; }
 };
 // Called if the program has succeeded, but processes that it started are still running.
-using Outlived = std::function<void()>;
+using OnOutlived = std::function<void()>;
 
 // Once `guard` is readable, ends the processes that this process has started, then this process itself: nothing else would do that if it were killed,
 // too. -1: there is no guard.
@@ -33,7 +33,7 @@ void end_with_guard(PollLoop& loop, int guard);
 // process group. A program that saves its state on SIGTERM and then exits with 0, as programs that may be evicted do, has not completed its training:
 // that does not count as success. Errors: as process::spawn().
 Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment,
-                               const Outlived& outlived = {});
+                               const OnOutlived& outlived = {});
 
 // Runs a short command of our own and returns its output. Errors: as process::spawn(); cancelled: the loop was stopped meanwhile; unavailable: it
 // failed (with the last line of its stderr), took longer than a minute, or printed more than `limit` bytes.

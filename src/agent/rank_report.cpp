@@ -22,7 +22,7 @@ std::vector<std::string> command_for(const RankReportQuery& query, const std::st
 
 // nullopt: rank 0 of this attempt has not run there. Errors (unavailable): the host cannot be asked.
 Result<std::optional<result::PodReport>> ask(PollLoop& loop, const RankReportQuery& query, const std::string& host) {
-  ASSIGN(auto text, output_of(loop, command_for(query, host), query.environment, largest_report));
+  ASSIGN(auto text, output_of(loop, command_for(query, host), query.environment, max_report_size));
   std::erase(text, '\n');  // a report is one line; a long one has been split into several
   if (trim(text).empty()) return std::optional<result::PodReport>();
   auto report = result::read_pod_report(trim(text));
@@ -55,7 +55,7 @@ RankReport fetch_rank_report(PollLoop& loop, const RankReportQuery& query) {
     }
     hosts = std::move(unreachable);
     if (hosts.empty() || loop.now() + query.pause > until) break;
-    if (first_round) tell(fmt::format("cannot query {}; retrying for {}", found.unreachable, describe(query.retry_for)));
+    if (first_round) log(fmt::format("cannot query {}; retrying for {}", found.unreachable, describe(query.retry_for)));
     const Timer timer = loop.timer(query.pause, [&loop] { loop.stop(); });
     loop.run();
     if (stopped) break;

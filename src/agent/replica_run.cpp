@@ -13,8 +13,8 @@
 #include "agent/checkpoints.h"
 #include "agent/completion_record.h"
 #include "agent/outputs.h"
+#include "agent/pod_lock.h"
 #include "agent/probe.h"
-#include "agent/turn.h"
 #include "base/deadline.h"
 #include "staging/delivery.h"
 #include "staging/fetching.h"
@@ -46,7 +46,7 @@ class ReplicaRun {
 
   Result<void> go(PodReport& report) {
     ASSIGN(m_stores, staging::Stores::open(m_loop, m_with.transport, m_task.stores, m_with.environment, m_with.seed, m_with.limits));
-    m_stores->on_waiting(m_with.tell);
+    m_stores->on_waiting(m_with.log);
     if (!m_scratch.empty()) m_stores->sync_state() = staging::SyncState(std::filesystem::path(m_scratch) / "staged");
     ASSIGN(auto before, until_stopped([&] { return prepare(report); }));
     if (!before) return {};
@@ -54,9 +54,9 @@ class ReplicaRun {
       std::optional<PathSnapshots> at_end;
       ASSIGN(const auto end, run_with_checkpoints([&] {
                at_end = snapshots_at_end(m_task);
-               look_at_outputs();
+               record_output_trees();
              }));
-      if (end.killed_any) m_with.tell(fmt::format("the program has ended; killed the processes it left running: {}", end.outlived));
+      if (end.killed_any) m_with.log(fmt::format("the program has ended; killed the processes it left running: {}", end.outlived));
       report.exit_code = end.code;
       report.verdict_class = end.succeeded() ? VerdictClass::succeeded : VerdictClass::user;
       if (end.left_at != 0)
@@ -68,10 +68,10 @@ class ReplicaRun {
                      fmt::format("cannot stop processes left running by the program: {}; they may still write its outputs, which are not delivered",
                                  end.survivors)};
       auto unchanged = m_primary && at_end ? check_unchanged(*at_end, end.outlived) : Result<void>();
-      if (m_primary && unchanged) unchanged = check_not_held(m_task, end.held);
-      if (!unchanged) return programs_fault(report, unchanged.error());
+      if (m_primary && unchanged) unchanged = check_no_open_files(m_task, end.held);
+      if (!unchanged) return report_program_fault(report, unchanged.error());
     }
-    look_at_outputs();
+    record_output_trees();
     report.verdict_class = VerdictClass::succeeded;
     m_trained = true;
     if (m_primary) TRY(deliver(report, *before));
@@ -95,7 +95,7 @@ class ReplicaRun {
         return {};
       }
       if (opened.error().kind != ErrorKind::conflict || limit.passed()) return std::move(opened.error());
-      m_with.tell(opened.error().message);
+      m_with.log(opened.error().message);
       TRY(await<std::monostate>(m_loop, [&](const auto& done) { m_loop.after(pause, [done] { done(std::monostate()); }); }));
     }
   }
@@ -125,13 +125,13 @@ class ReplicaRun {
       ASSIGN(finished, find_record(m_loop, *m_stores, m_task));
     }
     if (finished) {
-      m_with.tell("training finished in an earlier attempt and its outputs are delivered; nothing to do");
+      m_with.log("training finished in an earlier attempt and its outputs are delivered; nothing to do");
       finished->primary = m_primary;
       finished->repeated = true;
       report = std::move(*finished);
       return std::optional<PathSnapshots>();
     }
-    if (m_primary && delivers()) TRY(probe(m_loop, *m_stores, m_task, m_with.tell));
+    if (m_primary && delivers()) TRY(probe(m_loop, *m_stores, m_task, m_with.log));
     if (m_primary) TRY(open_claims());
     ASSIGN(auto before, prepare_outputs(m_task, m_pending));
     m_began = {.wall = m_loop.now()};
@@ -142,7 +142,7 @@ class ReplicaRun {
 
   Result<void> fetch(PodReport& report) {
     if (m_task.inputs.empty()) return {};
-    Turn turn(m_scratch, to_text(plan::to_json(m_task)));  // one of the ranks of a pod fetches for all
+    PodLock turn(m_scratch, to_text(plan::to_json(m_task)));  // one of the ranks of a pod fetches for all
     TRY(turn.take(m_loop));
     // A restarted program gets its inputs unchanged, even if its predecessor has modified them.
     const bool there = turn.is_done() && turn.is_in_use();
@@ -150,30 +150,30 @@ class ReplicaRun {
     if (there) return {};
     std::optional<staging::Fetching> fetching;
     ASSIGN(const auto staged, await<staging::Staged>(m_loop, [&](const auto& done) {
-             fetching.emplace(*m_stores, m_task.inputs, staging::StagingSink{m_with.tell, done}, own_folder());
+             fetching.emplace(*m_stores, m_task.inputs, staging::StagingSink{m_with.log, done}, own_folder());
            }));
-    m_with.tell(fmt::format("inputs: {}", describe(staged)));
+    m_with.log(fmt::format("inputs: {}", describe(staged)));
     report.bytes_in = staged.bytes;
     report.seconds_in = std::chrono::duration<double>(staged.took).count();
     return turn.done();
   }
 
-  Result<ProgramEnd> run_with_checkpoints(const Outlived& outlived) {
-    constexpr Duration last_look{60'000};
+  Result<ProgramEnd> run_with_checkpoints(const OnOutlived& outlived) {
+    constexpr Duration final_scan_timeout{60'000};
     if (m_checkpoints.path.empty()) return m_with.run_program(outlived);
     std::optional<CheckpointSync> sync;
-    if (m_alone) sync.emplace(m_loop, *m_stores, m_checkpoints, m_with.tell, m_with.seed);
+    if (m_alone) sync.emplace(m_loop, *m_stores, m_checkpoints, m_with.log, m_with.seed);
     ASSIGN(const auto end, m_with.run_program(outlived));
-    if (sync && !end.succeeded()) sync->finish(last_look);
+    if (sync && !end.succeeded()) sync->finish(final_scan_timeout);
     return end;
   }
 
   // One of the ranks of a pod restores for all. A container that was killed meanwhile has left only some of the checkpoints.
   Result<void> restore() {
-    Turn turn(m_scratch, "checkpoints of " + m_task.attempt);
+    PodLock turn(m_scratch, "checkpoints of " + m_task.attempt);
     TRY(turn.take(m_loop));
     const bool all_there = turn.is_kept() ? turn.is_done() && has_checkpoints(m_checkpoints) : has_checkpoints(m_checkpoints);
-    if (!all_there) TRY(in_context("checkpoints", restore_checkpoints(m_loop, *m_stores, m_checkpoints, m_with.tell)));
+    if (!all_there) TRY(in_context("checkpoints", restore_checkpoints(m_loop, *m_stores, m_checkpoints, m_with.log)));
     return turn.done();
   }
 
@@ -181,7 +181,7 @@ class ReplicaRun {
     return std::ranges::any_of(m_task.outputs, [](const auto& output) { return output.to.in_store(); });
   }
 
-  static Result<void> programs_fault(PodReport& report, const Error& error) {
+  static Result<void> report_program_fault(PodReport& report, const Error& error) {
     report.verdict_class = VerdictClass::user;
     report.exit_code = 1;
     report.message = error.message;
@@ -189,7 +189,7 @@ class ReplicaRun {
   }
 
   // Call when the program has ended, even if other processes are still running.
-  void look_at_outputs() {
+  void record_output_trees() {
     if (m_primary && !m_at_end) m_at_end = trees_at_end(m_task);
   }
 
@@ -204,9 +204,9 @@ class ReplicaRun {
     for (const auto& [name, pending] : m_pending) TRY(in_context(name, pending.check_kept()));
     TRY(check_trees(m_task, *m_at_end));
     auto outputs = read_outputs(m_task, before);
-    if (!outputs) return programs_fault(report, outputs.error());
+    if (!outputs) return report_program_fault(report, outputs.error());
     report.outputs = std::move(*outputs);
-    for (const auto& line : read_logs(m_task, before, m_began.earliest({.wall = m_loop.now()}), report.outputs)) m_with.tell(line);
+    for (const auto& line : read_logs(m_task, before, m_began.earliest({.wall = m_loop.now()}), report.outputs)) m_with.log(line);
     Deadline limit(m_loop);
     limit.set(m_task.finishing_limit);
     m_hurry = m_loop.timer(m_task.finishing_limit, [this] { m_stores->hurry(); });
@@ -233,7 +233,7 @@ class ReplicaRun {
     delivery.reset();
     if (stopped) try_once_more();
     const auto go_on = [&]() -> Result<void> {
-      hear(m_loop);
+      process_pending(m_loop);
       return last_moment.passed() ? Result<void>(incomplete) : Result<void>();
     };
     auto done = put_on_claims(report, go_on);
@@ -242,10 +242,10 @@ class ReplicaRun {
     return done;
   }
 
-  Result<void> put_on_claims(const PodReport& report, const GoOn& go_on) {
+  Result<void> put_on_claims(const PodReport& report, const CheckCancelled& go_on) {
     if (!m_pending.empty()) TRY(check_trees(m_task, claims_only(*m_at_end)));
     ASSIGN(const auto told, commit_outputs(m_pending, report.outputs, go_on));
-    for (const auto& line : told) m_with.tell(line);
+    for (const auto& line : told) m_with.log(line);
     return {};
   }
 
@@ -254,9 +254,9 @@ class ReplicaRun {
     if (!m_pending.empty()) {
       m_pending.clear();
       const auto opened = open_outputs(m_task);
-      if (!opened) m_with.tell(opened.error().message);
+      if (!opened) m_with.log(opened.error().message);
       for (const auto& output : m_task.outputs)
-        if (const auto stays = what_stays(m_task, output); !stays.empty()) m_with.tell(stays);
+        if (const auto stays = what_stays(m_task, output); !stays.empty()) m_with.log(stays);
     }
     if (sent.empty()) return;
     auto options = delivery_options();
@@ -265,8 +265,8 @@ class ReplicaRun {
     std::optional<staging::Delivery> delivery;
     m_loop.after(last_try, [this] { m_loop.stop(); });
     const auto taken = await<staging::Staged>(
-        m_loop, [&](const auto& done) { delivery.emplace(*m_stores, std::move(sent), last_try, staging::StagingSink{m_with.tell, done}, options); });
-    if (!taken) m_with.tell(fmt::format("delivered outputs may remain: {}", taken.error().message));
+        m_loop, [&](const auto& done) { delivery.emplace(*m_stores, std::move(sent), last_try, staging::StagingSink{m_with.log, done}, options); });
+    if (!taken) m_with.log(fmt::format("delivered outputs may remain: {}", taken.error().message));
   }
 
   [[nodiscard]] staging::DeliveryOptions delivery_options() const {
@@ -294,9 +294,9 @@ class ReplicaRun {
 
   Result<void> deliver(PodReport& report, std::vector<plan::TaskOutput> outputs, std::optional<staging::Delivery>& delivery) {
     ASSIGN(const auto staged, await<staging::Staged>(m_loop, [&](const auto& done) {
-             delivery.emplace(*m_stores, std::move(outputs), m_task.finishing_limit, staging::StagingSink{m_with.tell, done}, delivery_options());
+             delivery.emplace(*m_stores, std::move(outputs), m_task.finishing_limit, staging::StagingSink{m_with.log, done}, delivery_options());
            }));
-    m_with.tell(fmt::format("outputs: {}", describe(staged)));
+    m_with.log(fmt::format("outputs: {}", describe(staged)));
     report.bytes_out = staged.bytes;
     report.seconds_out = std::chrono::duration<double>(staged.took).count();
     return {};
@@ -309,7 +309,7 @@ class ReplicaRun {
       auto written = write_record(m_loop, *m_stores, m_task, report);
       if (!written && written.error().kind == ErrorKind::input) written.error().kind = ErrorKind::internal;  // not caused by the program
       if (written || limit.passed() || stopped || !m_task.record.in_store()) return written;
-      m_with.tell(fmt::format("record of the finished training: {}; trying again in {}", written.error().message, trainstep::describe(pause)));
+      m_with.log(fmt::format("record of the finished training: {}; trying again in {}", written.error().message, trainstep::describe(pause)));
       TRY(await<std::monostate>(m_loop, [&](const auto& done) { m_loop.after(pause, [done] { done(std::monostate()); }); }));
     }
   }

@@ -21,11 +21,11 @@ namespace trainstep::agent {
 struct Context {
   RunningLoop& loop;
   http::Transport& transport;
-  std::map<std::string, std::string> environment;                  // where credentials are that are not in files
-  std::uint64_t seed = 0;                                          // for jitter
-  std::function<void(const std::string& line)> tell;               // messages for people
-  std::string index{};                                             // of a replica that shares nothing with the others; otherwise empty
-  std::function<Result<ProgramEnd>(const Outlived&)> run_program;  // to its end, running the loop; empty: there is none. As run_program()
+  std::map<std::string, std::string> environment;                    // where credentials are that are not in files
+  std::uint64_t seed = 0;                                            // for jitter
+  std::function<void(const std::string& line)> log;                  // messages for people
+  std::string index{};                                               // of a replica that shares nothing with the others; otherwise empty
+  std::function<Result<ProgramEnd>(const OnOutlived&)> run_program;  // to its end, running the loop; empty: there is none. As run_program()
   using Stopped = std::function<void(int signal)>;
   std::function<std::shared_ptr<void>(Stopped)> signals;  // handles signals that ask us to stop, as long as the returned object lives
   objectstore::TransferLimits limits{};

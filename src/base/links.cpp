@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int most_links = 40;
+constexpr int max_links = 40;
 
 std::optional<int> descriptor_in(const fs::path& path) {
   const auto folder = path.parent_path().string();
@@ -32,7 +32,7 @@ std::optional<int> descriptor_in(const fs::path& path) {
 std::optional<int> named_descriptor(fs::path path) {
   std::error_code code;
   if (auto whole = fs::absolute(path, code); !code) path = std::move(whole);
-  for (int i = 0; i < most_links; ++i) {
+  for (int i = 0; i < max_links; ++i) {
     path = path.lexically_normal();
     if (const auto number = descriptor_in(path)) return number;
     if (!fs::is_symlink(path, code)) return std::nullopt;
@@ -46,7 +46,7 @@ fs::path followed(fs::path path) {
   if (auto whole = fs::absolute(path, code); !code) path = std::move(whole);
   path = path.lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
-  for (int i = 0; i < most_links && fs::is_symlink(path, code); ++i) path = (path.parent_path() / fs::read_symlink(path, code)).lexically_normal();
+  for (int i = 0; i < max_links && fs::is_symlink(path, code); ++i) path = (path.parent_path() / fs::read_symlink(path, code)).lexically_normal();
   return path;
 }
 

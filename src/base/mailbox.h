@@ -30,7 +30,7 @@ class Mailbox {
   void run();
 
   PollLoop& m_loop;
-  Fd m_bell;
+  Fd m_eventfd;
   std::mutex m_mutex;
   std::vector<std::function<void()>> m_tasks;
 };

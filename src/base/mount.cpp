@@ -15,11 +15,11 @@
 namespace trainstep {
 namespace {
 
-constexpr std::size_t longest_info = 65536;
+constexpr std::size_t max_info_size = 65536;
 
 // "mnt_id:\t29" in proc_pid_fdinfo(5), the same number as statx(2) returns.
 std::optional<std::uint64_t> told_by_proc(int fd) {
-  const auto text = read_file(fmt::format("/proc/self/fdinfo/{}", fd), longest_info);
+  const auto text = read_file(fmt::format("/proc/self/fdinfo/{}", fd), max_info_size);
   constexpr std::string_view key = "mnt_id:\t";
   const auto at = text ? text->find(key) : std::string::npos;
   if (at == std::string::npos) return std::nullopt;

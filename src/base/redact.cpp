@@ -13,7 +13,7 @@ namespace trainstep {
 namespace {
 
 constexpr std::string_view mark = "[redacted]";
-constexpr std::size_t longest_authority = 512;  // a text of several megabytes may consist of URLs only
+constexpr std::size_t max_authority_length = 512;  // a text of several megabytes may consist of URLs only
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_token_character(char c) { return is_letter(c) || is_digit(c) || std::string_view("-_.~+/=").find(c) != std::string_view::npos; }
@@ -53,7 +53,7 @@ void redact_behind(std::string& text, std::string_view prefix, bool keep) {
     const auto begin = keep ? at + prefix.size() : at;
     auto end = at + prefix.size();
     while (end < text.size() && is_token_character(text[end])) ++end;
-    if (end - begin < shortest_secret) {
+    if (end - begin < min_secret_length) {
       at = end;
       continue;
     }
@@ -87,7 +87,7 @@ void redact_users_of_addresses(std::string& text, std::vector<std::string>* foun
   constexpr std::string_view scheme = "://";
   for (auto at = text.find(scheme); at != std::string::npos; at = text.find(scheme, at + 1)) {
     const auto begin = at + scheme.size();
-    const auto rest = std::string_view(text).substr(begin, longest_authority);
+    const auto rest = std::string_view(text).substr(begin, max_authority_length);
     const auto authority = rest.substr(0, authority_end(rest));
     const auto user = authority.rfind('@');
     if (user == std::string_view::npos || user == 0 || authority.substr(0, user) == mark) continue;
@@ -103,9 +103,9 @@ bool is_host(std::string_view text) {
   const auto host = text.substr(0, end);
   const auto port = text.substr(end);
   if (host == "localhost" || host.find('.') != std::string_view::npos) return true;
-  constexpr std::size_t longest_port = 5;
+  constexpr std::size_t max_port_length = 5;
   const auto digits = std::min(port.find_first_not_of("0123456789", 1), port.size());
-  return !host.empty() && port.starts_with(':') && digits > 1 && digits <= longest_port + 1 && host != "sha256" && host != "sha512";
+  return !host.empty() && port.starts_with(':') && digits > 1 && digits <= max_port_length + 1 && host != "sha256" && host != "sha512";
 }
 
 // "user:password@proxy:3128", which curl and requests accept as well.
@@ -159,19 +159,19 @@ bool is_ordinary(std::string_view word) {
        "launcher",  "master",   "member",   "message",    "missing", "object",  "optional", "password",  "pending", "queued",      "reason",
        "required",  "restarts", "running",  "scheduling", "secret",  "signal",  "started",  "starting",  "stopped", "string",      "succeeded",
        "system",    "timeout",  "training", "trainstep",  "unknown", "verdict", "waiting",  "worker"});
-  return word.size() < shortest_secret || std::ranges::find(words, word) != words.end();
+  return word.size() < min_secret_length || std::ranges::find(words, word) != words.end();
 }
 
 // The beginning of a secret at the end of a text that was cut off, also before an ellipsis.
 void redact_cut(std::string& text, const std::vector<std::string>& secrets) {
-  constexpr std::size_t shortest_part = 8;
+  constexpr std::size_t min_part_length = 8;
   std::string_view kept = text;
   for (const std::string_view end : {"...", "\u2026", " "})
     if (kept.ends_with(end)) kept.remove_suffix(end.size());
   for (const auto& secret : secrets) {
-    if (secret.size() <= shortest_part) continue;
+    if (secret.size() <= min_part_length) continue;
     const auto from = kept.size() - std::min(kept.size(), secret.size() - 1);
-    const auto at = kept.find(std::string_view(secret).substr(0, shortest_part), from);
+    const auto at = kept.find(std::string_view(secret).substr(0, min_part_length), from);
     if (at == std::string_view::npos || !secret.starts_with(kept.substr(at)) || is_ordinary(kept.substr(at))) continue;
     text.replace(at, kept.size() - at, mark);
     return;
@@ -231,9 +231,9 @@ bool sounds_secret(std::string_view name) {
 
 // Parts that are secrets on their own: a header's value without its scheme, a password without its user, keys in a list, a text without its quotes.
 void collect_parts(std::string_view value, std::vector<std::string>& secrets) {
-  constexpr std::size_t shortest_part = 8;
+  constexpr std::size_t min_part_length = 8;
   const auto take = [&](std::string_view part) {
-    if (part.size() >= shortest_part && part.size() < value.size()) secrets.emplace_back(part);
+    if (part.size() >= min_part_length && part.size() < value.size()) secrets.emplace_back(part);
   };
   if (value.size() > 1 && (value.front() == '"' || value.front() == '\'') && value.back() == value.front()) take(value.substr(1, value.size() - 2));
   if (value.find('\n') != std::string_view::npos) return;
@@ -265,11 +265,11 @@ std::vector<std::string> secrets_in(std::string_view name, std::string_view valu
   if (!sounds_secret(name)) return secrets;
   secrets.emplace_back(value);
   collect_parts(value, secrets);
-  constexpr std::size_t shortest_line = 8;
+  constexpr std::size_t min_line_length = 8;
   constexpr std::string_view breaks = "\r\n";
   for (std::size_t begin = 0; value.find_first_of(breaks) != std::string_view::npos && begin < value.size();) {
     const auto end = std::min(value.find_first_of(breaks, begin), value.size());
-    if (end - begin >= shortest_line) secrets.emplace_back(value.substr(begin, end - begin));
+    if (end - begin >= min_line_length) secrets.emplace_back(value.substr(begin, end - begin));
     begin = end + 1;
   }
   return secrets;

@@ -16,7 +16,7 @@ bool sounds_secret(std::string_view name);
 // Whether the value of a variable or parameter is secret: because of its name, or because a URL in it contains a user, a password or a signature.
 bool holds_secret(std::string_view name, std::string_view value);
 
-inline constexpr std::size_t shortest_secret = 6;  // bytes; a shorter value may be an ordinary word
+inline constexpr std::size_t min_secret_length = 6;  // bytes; a shorter value may be an ordinary word
 
 // Replaces with "[redacted]": every value in `secrets` that has at least that length and is not an ordinary word ("default", "required"), in all
 // forms of secret_forms.h; bearer tokens; JSON web tokens; user information before a host ("https://user:password@host", "https://token@host",

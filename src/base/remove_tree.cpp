@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "base/folder_rights.h"
 #include "base/mount.h"
+#include "base/temporary_permissions.h"
 #include "base/walk_tree.h"
 
 namespace trainstep {
@@ -81,7 +81,7 @@ class Removal {
   }
 
   void enter(const std::string& name, int found) {
-    take_rights(found);
+    grant_owner_permissions(found);
     Level level{.name = name, .folder = Fd(::openat(found, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), .left = {}};
     if (!level.folder) return stays(name, std::strerror(errno), errno);
     ::fstat(level.folder.get(), &level.self);

@@ -16,7 +16,7 @@
 namespace trainstep {
 namespace {
 
-constexpr std::size_t most_open_folders = 32;  // folders that are kept open; programs nest folders deeper than the limit on open files
+constexpr std::size_t max_open_folders = 32;  // folders that are kept open; programs nest folders deeper than the limit on open files
 
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
@@ -65,7 +65,7 @@ class Walker {
       return !m_over;
     });
     if (code != 0) return unseen(code);
-    if (m_levels.size() >= most_open_folders) m_levels[m_levels.size() - most_open_folders].folder.close();
+    if (m_levels.size() >= max_open_folders) m_levels[m_levels.size() - max_open_folders].folder.close();
     struct stat self{};
     if (::fstat(fd, &self) == 0) level.number = self.st_ino;
     m_levels.push_back(std::move(level));

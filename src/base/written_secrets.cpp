@@ -56,8 +56,8 @@ std::string_view behind_name(std::string_view text, bool flag) {
     return {};
   skip(text, flag ? " \t\r\n\\" : " \t\\");
   if (set) return text;
-  constexpr std::size_t longest_flag = 200;
-  auto word = text.substr(0, longest_flag);
+  constexpr std::size_t max_flag_length = 200;
+  auto word = text.substr(0, max_flag_length);
   word = word.substr(0, word.find_first_of(" \t\r\n,]\"'", 1));
   skip(word, "\"'");
   return is_flag(word) ? std::string_view() : text;
@@ -174,7 +174,7 @@ std::string_view netrc_password(std::string_view text, std::string_view name) {
 // Whether the text after a colon and a blank is a sentence and not a value: "token: must not be empty", "/keys/0/access_key: Permission denied". A
 // short word is too short for redacted(), and the last component of a path is a file name.
 bool is_prose(std::string_view text, std::string_view name, std::string_view value) {
-  constexpr std::size_t shortest_secret = 6;
+  constexpr std::size_t min_secret_length = 6;
   const auto place = [&](std::string_view part) { return static_cast<std::size_t>(part.data() - text.data()); };
   const auto rest = text.substr(place(value) + value.size());
   const bool goes_on = rest.size() > 1 && rest[0] == ' ' && std::isalpha(static_cast<unsigned char>(rest[1])) != 0;
@@ -182,7 +182,7 @@ bool is_prose(std::string_view text, std::string_view name, std::string_view val
   if (!goes_on || !a_word || !text.substr(place(name) + name.size()).starts_with(": ")) return false;
   const auto before = text.substr(0, place(name));
   const auto begin = before.find_last_of(" \t\r\n\"'=,;([{");
-  return value.size() < shortest_secret || before.find('/', begin == std::string_view::npos ? 0 : begin) != std::string_view::npos;
+  return value.size() < min_secret_length || before.find('/', begin == std::string_view::npos ? 0 : begin) != std::string_view::npos;
 }
 
 // A quota's number of Secrets: "exceeded quota: q, requested: secrets=1, used: secrets=20".

@@ -192,7 +192,7 @@ int run_without_exceptions(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::exception& exception) {
-    return tell_internal_error(argc > 1 ? argv[1] : "", exception);
+    return report_internal_error(argc > 1 ? argv[1] : "", exception);
   }
 }
 
@@ -230,7 +230,7 @@ int run_app(int argc, char** argv) {
   keep_standard_streams();
   process::begin_with_usual_signals();
   errors_are_json = lower(word_behind("--log-format", argc, argv)) == "json";
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone must not end a training (docs/design/kfp.md, Signals)
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone must not end a training run (docs/design/kfp.md, Signals)
   std::signal(SIGXFSZ, SIG_IGN);  // a file that exceeds `ulimit -f` is an error of the write
   // Inherited from our parent (timers and O_ASYNC survive exec): they are not stop requests.
   for (const int signal : {SIGPROF, SIGVTALRM, SIGIO}) std::signal(signal, SIG_IGN);

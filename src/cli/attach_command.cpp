@@ -9,7 +9,7 @@
 
 #include "cli/app.h"
 #include "cli/connection.h"
-#include "cli/hand_over.h"
+#include "cli/finish_step.h"
 #include "cli/one_job.h"
 #include "cluster/attach.h"
 #include "cluster/jobs.h"
@@ -64,7 +64,7 @@ Result<int> attach(const JobsCommand& command) {
   };
   const process::Signals signals(loop, [&](int) {
     if (over) return reader->hurry();
-    listeners.console().say(loop.now(), "detached; the job keeps running");
+    listeners.console().info(loop.now(), "detached; the job keeps running");
     finish({Duration(2'000), Duration(10'000)});
   });
   cluster::Attachment attachment(loop, connection->transport, connection->credentials,
@@ -72,7 +72,7 @@ Result<int> attach(const JobsCommand& command) {
   reader.emplace(loop, listeners.own_log(), [&attachment](Pressure pressure) { attachment.hold_output(pressure); });
   attachment.begin([&](cluster::Session::Done done) {
     if (over) return;
-    hand_over(loop, listeners, outputs, done.plan, done.outcome, pipeline, [&] {
+    finish_step(loop, listeners, outputs, done.plan, done.outcome, pipeline, [&] {
       code = result::exit_code(done.outcome.verdict);
       finish(reader_timeout(done.outcome.verdict));  // the step cleans up
     });

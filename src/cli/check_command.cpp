@@ -89,9 +89,9 @@ Result<std::optional<plan::JobFolder>> kubeflow_store_for(const plan::Plan& plan
 // As a run does before it creates the job.
 Result<void> place_pods(plan::Plan& plan, const cluster::Facts& facts, const std::string& made_mode, Connection& connection) {
   using Access = std::map<std::string, cluster::ClaimAccess>;
-  std::optional<cluster::ClaimLook> look;
+  std::optional<cluster::ClaimModesReader> look;
   ASSIGN(const auto access, await<Access>(connection, [&](auto done) {
-           look.emplace(cluster::ClaimLook::Context{connection.client, connection.name_space, made_mode, doubt}, cluster::mounted_claims(plan),
+           look.emplace(cluster::ClaimModesReader::Context{connection.client, connection.name_space, made_mode, doubt}, cluster::mounted_claims(plan),
                         std::move(done));
          }));
   ASSIGN(auto nodes, cluster::nodes_for(plan, facts, access));

@@ -14,19 +14,19 @@
 namespace trainstep::cli {
 namespace {
 
-using Words = std::vector<std::string_view>;
+using Names = std::vector<std::string_view>;
 
 bool is_given(const Json& value) { return !value.is_null() && !is_blank(value) && (!value.is_structured() || !value.empty()); }
 
 // The members of `object` that are, or are not, in `names`.
-void add_members(const Json* object, const std::string& where, const Words& names, bool among, std::vector<std::string>& found) {
+void add_members(const Json* object, const std::string& where, const Names& names, bool among, std::vector<std::string>& found) {
   if (object == nullptr || !object->is_object()) return;
   for (const auto& [key, value] : object->items())
     if (is_given(value) && (std::ranges::find(names, std::string_view(key)) != names.end()) == among) found.push_back(where + key);
 }
 
 void add_options(const Json& options, std::vector<std::string>& found) {
-  const Words used{"component", "environment", "replicas", "pass_environment", "run_policy", "limits", "logs", "metrics"};
+  const Names used{"component", "environment", "replicas", "pass_environment", "run_policy", "limits", "logs", "metrics"};
   add_members(&options, "job_options.", used, false, found);
   add_members(find(options, "run_policy"), "job_options.run_policy.", {"ttl_after_finished", "clean_pod_policy", "suspend"}, true, found);
   add_members(find(options, "limits"), "job_options.limits.", {"queued", "scheduling"}, true, found);

@@ -8,8 +8,8 @@
 
 #include "base/poll_loop.h"
 #include "cli/app.h"
-#include "cli/cluster_place.h"
-#include "cli/hand_over.h"
+#include "cli/cluster_connection.h"
+#include "cli/finish_step.h"
 #include "cli/network.h"
 #include "cli/run_command.h"
 #include "cluster/data.h"
@@ -35,7 +35,7 @@ constexpr Duration after_the_start{5'000};
 class ClusterRun {
  public:
   // `notices`: logged at the start.
-  ClusterRun(const StepCommand& command, const step::Inputs& inputs, std::vector<std::string> notices, ClusterPlace place,
+  ClusterRun(const StepCommand& command, const step::Inputs& inputs, std::vector<std::string> notices, ClusterConnection place,
              std::unique_ptr<Recorder> recorder)
       : m_inputs(inputs),
         m_folders(inputs),
@@ -58,7 +58,7 @@ class ClusterRun {
     int code = 0;
     m_session.begin([&](cluster::Session::Done done) {
       m_end = std::move(done);
-      hand_over(m_loop, m_listeners, m_inputs, m_end.plan, m_end.outcome, to_pipeline(), [this, &code] {
+      finish_step(m_loop, m_listeners, m_inputs, m_end.plan, m_end.outcome, to_pipeline(), [this, &code] {
         code = result::exit_code(m_end.outcome.verdict);
         conclude();
       });
@@ -96,7 +96,7 @@ class ClusterRun {
             &m_folders};
   }
 
-  cluster::SessionOptions options(const ClusterPlace& place) {
+  cluster::SessionOptions options(const ClusterConnection& place) {
     cluster::SessionOptions options;
     options.name_space = place.name_space;
     options.pod = place.pod;

@@ -8,7 +8,7 @@
 
 #include "base/poll_loop.h"
 #include "cli/app.h"
-#include "cli/cluster_place.h"
+#include "cli/cluster_connection.h"
 #include "http/curl_transport.h"
 #include "http/observed_transport.h"
 #include "http/read_only_transport.h"
@@ -21,7 +21,7 @@ namespace trainstep::cli {
 enum class Access { read, write };
 
 struct Connection {
-  Connection(ClusterPlace place, Access access)
+  Connection(ClusterConnection place, Access access)
       : name_space(std::move(place.name_space)),
         pod(std::move(place.pod)),
         description(std::move(place.description)),

@@ -19,7 +19,7 @@ constexpr Duration refresh_every{500};
 constexpr Duration refresh_bar_every{100};
 constexpr Duration bar_is_old{3'000};  // after that the status line is shown again
 constexpr Duration status_every{30'000};
-constexpr std::size_t longest_bar = 4096;
+constexpr std::size_t max_bar_length = 4096;
 
 // Columns for the text after the arrow of the status line. A terminal without a size (with a pipe in between) reports 0.
 std::size_t live_width(int fd) {
@@ -77,7 +77,7 @@ void Console::output(Time at, const std::string& member, std::string_view lines)
 void Console::unfinished(Time at, const std::string& member, std::string_view line) {
   if (!m_log.terminal() || !m_log.shows(log::Level::info)) return;
   const auto begun = !m_bar;
-  m_bar = Bar{member, std::string(line.substr(line.size() - std::min(line.size(), longest_bar))), at};
+  m_bar = Bar{member, std::string(line.substr(line.size() - std::min(line.size(), max_bar_length))), at};
   if (!begun) return;
   refresh_later();
 }
@@ -90,7 +90,7 @@ void Console::progress(Time at, int /*done*/, int /*of*/) {
 
 void Console::decided(const follow::Event& event, const std::vector<follow::Action>& actions, const follow::Rules& rules) {
   if (!m_log.shows(log::Level::debug)) return;
-  if (const auto text = follow::describe_decision(event, actions, rules); !text.empty()) m_log.say(event.at, log::Level::debug, text);
+  if (const auto text = follow::describe_decision(event, actions, rules); !text.empty()) m_log.write(event.at, log::Level::debug, text);
 }
 
 void Console::state(Time at, const result::Timeline& timeline, const result::MetricReader& metrics) {
@@ -98,7 +98,7 @@ void Console::state(Time at, const result::Timeline& timeline, const result::Met
   m_metrics = &metrics;
   if (std::exchange(m_status_due, false)) {
     m_last_status = at;
-    say(at, live_line(timeline, metrics, at, 200));
+    info(at, live_line(timeline, metrics, at, 200));
   }
   m_log.commit();
   if (m_log.terminal() && !m_refresh) refresh_later();
@@ -127,7 +127,7 @@ void Console::finish() {
 }
 
 void ProgressFile::progress(Time /*at*/, int done, int of) {
-  // Best effort: a progress bar must not fail a training. The folder must exist; anything but a regular file there is not ours.
+  // Best effort: a progress bar must not fail a training run. The folder must exist; anything but a regular file there is not ours.
   std::error_code unknown;
   const auto place = std::filesystem::absolute(m_path, unknown);
   const auto status = std::filesystem::status(place, unknown);

@@ -24,8 +24,8 @@ class Console : public run::Listener {
   Console& operator=(const Console&) = delete;
   ~Console() override;
 
-  void say(Time at, const std::string& text) override { m_log.say(at, log::Level::info, text); }
-  void warn(Time at, const std::string& text) override { m_log.say(at, log::Level::warning, text); }
+  void info(Time at, const std::string& text) override { m_log.write(at, log::Level::info, text); }
+  void warn(Time at, const std::string& text) override { m_log.write(at, log::Level::warning, text); }
   void output(Time at, const std::string& member, std::string_view lines) override;
   void unfinished(Time at, const std::string& member, std::string_view line) override;
   void progress(Time at, int done, int of) override;

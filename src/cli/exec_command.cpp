@@ -16,12 +16,12 @@
 namespace trainstep::cli {
 namespace {
 
-constexpr std::size_t largest_task = std::size_t{16} << 20U;
+constexpr std::size_t max_task_size = std::size_t{16} << 20U;
 
 Result<plan::Task> task_of(const ExecCommand& command) {
   std::string text;
   if (!command.task.empty()) {
-    ASSIGN(text, read_file(command.task, largest_task));
+    ASSIGN(text, read_file(command.task, max_task_size));
   } else if (const char* variable = std::getenv(std::string(plan::task_variable).c_str())) {
     text = variable;
   } else {
@@ -48,7 +48,7 @@ int run_exec(const ExecCommand& command) {
   if (const char* place = std::getenv("TRAINSTEP_TERMINATION_LOG")) options.termination_log = place;
   const auto task = task_of(command);
   if (!task) {
-    agent::tell_error(task.error(), options.termination_log);
+    agent::report_error(task.error(), options.termination_log);
     return report(task.error());
   }
   if (::getpid() == 1) return agent::exec(*task, options);  // all other processes of its container end with it

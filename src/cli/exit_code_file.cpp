@@ -21,13 +21,13 @@
 namespace trainstep::cli {
 namespace {
 
-constexpr std::size_t longest_line = 4;   // "143\n"
-constexpr int cancelled_exit_code = 128;  // plus the signal: result/verdict.h
+constexpr std::size_t max_line_length = 4;  // "143\n"
+constexpr int cancelled_exit_code = 128;    // plus the signal: result/verdict.h
 
 // Written by an earlier run, or empty.
 bool holds_exit_code(const std::string& path, off_t size) {
   if (size == 0) return true;
-  const auto text = read_file(path, longest_line);
+  const auto text = read_file(path, max_line_length);
   return text && std::ranges::all_of(trim(*text), [](char c) { return c >= '0' && c <= '9'; });
 }
 
@@ -43,8 +43,8 @@ void end_stopped(int signal) {
     return;
   }
   const int code = cancelled_exit_code + signal;
-  const std::array<char, longest_line> line{static_cast<char>('0' + code / 100), static_cast<char>('0' + code / 10 % 10),
-                                            static_cast<char>('0' + code % 10), '\n'};
+  const std::array<char, max_line_length> line{static_cast<char>('0' + code / 100), static_cast<char>('0' + code / 10 % 10),
+                                               static_cast<char>('0' + code % 10), '\n'};
   [[maybe_unused]] const auto written = ::pwrite(stopped_file, line.data(), line.size(), 0);
   ::_exit(code);
 }
@@ -85,7 +85,7 @@ Result<ExitCodeFile> ExitCodeFile::make(const std::string& path) {
     return usage_error(fmt::format("--exit-code-file: {} already has other contents; choose a new file", path));
   if (regular && ::ftruncate(result.m_file.get(), 0) == 0) {
     // Allocates its block now, because the disk may be full at the end. If the file system does not support that, the end will tell.
-    if (::fallocate(result.m_file.get(), FALLOC_FL_KEEP_SIZE, 0, longest_line) == 0 || errno != ENOSPC) return result;
+    if (::fallocate(result.m_file.get(), FALLOC_FL_KEEP_SIZE, 0, max_line_length) == 0 || errno != ENOSPC) return result;
   }
   return usage_error(
       fmt::format("--exit-code-file: cannot write {}: {}", path, result.m_file && !regular ? "not a regular file" : std::strerror(errno)));

@@ -8,6 +8,6 @@
 namespace trainstep::cli {
 
 // Reports it on stderr and, for a step (run) or a replica (exec), in the container's termination message. Returns the exit code; never throws.
-int tell_internal_error(std::string_view command, const std::exception& exception) noexcept;
+int report_internal_error(std::string_view command, const std::exception& exception) noexcept;
 
 }  // namespace trainstep::cli

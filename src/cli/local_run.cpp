@@ -11,7 +11,7 @@
 #include "base/write.h"
 #include "cli/app.h"
 #include "cli/cluster_only.h"
-#include "cli/hand_over.h"
+#include "cli/finish_step.h"
 #include "cli/run_command.h"
 #include "cli/step_command.h"
 #include "cli/termination_log.h"
@@ -135,12 +135,12 @@ class LocalRun {
         m_loop.after(orphaned_grace, [this] { stop(SIGINT); });  // the second one ends the grace
       });
     }
-    m_listeners.console().say(m_loop.now(), opening(m_plan, m_run_dir.string()));
+    m_listeners.console().info(m_loop.now(), opening(m_plan, m_run_dir.string()));
     if (const auto notice = step::unbound_model(m_inputs, m_plan)) m_listeners.console().warn(m_loop.now(), *notice);
     if (const auto notice = without_effect_here(m_inputs.request)) m_listeners.console().warn(m_loop.now(), *notice);
     int code = 0;
     m_runner.begin([&](run::Outcome outcome) {
-      hand_over(m_loop, m_listeners, m_inputs, &m_plan, outcome, m_pipeline, [this, &code, &outcome] {
+      finish_step(m_loop, m_listeners, m_inputs, &m_plan, outcome, m_pipeline, [this, &code, &outcome] {
         if (outcome.verdict.verdict_class != result::VerdictClass::succeeded)
           for (const auto& line : m_backend.left_behind()) m_listeners.console().warn(m_loop.now(), line);
         if (const auto gone = m_backend.remove_temporary(); !gone) m_listeners.console().warn(m_loop.now(), that_stay(gone.error()));
@@ -173,7 +173,7 @@ class LocalRun {
     m_pipeline.stopped = stopped_meanwhile(guard_fd);
     if (m_pipeline.stopped == 0) return {};
     const auto said = result::signal_name(m_pipeline.stopped) + " received: the training's outputs are not delivered";
-    m_listeners.console().say(m_loop.now(), said);
+    m_listeners.console().info(m_loop.now(), said);
     return Error{ErrorKind::cancelled, said};
   }
 

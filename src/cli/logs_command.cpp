@@ -103,7 +103,7 @@ class LogReader {
     };
     sink.lost = [this](const std::string& what) {
       m_lost = true;
-      m_log.say(m_connection.loop.now(), log::Level::warning, what);
+      m_log.write(m_connection.loop.now(), log::Level::warning, what);
     };
     sink.complete = [this] {
       if (--m_open == 0) m_connection.loop.stop();

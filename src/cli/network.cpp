@@ -8,23 +8,23 @@
 
 namespace trainstep::cli {
 
-void RequestLog::say(const http::Seen& seen, const std::string& what, Duration took) {
+void RequestLog::write(const http::Seen& seen, const std::string& what, Duration took) {
   if (!m_log.shows(log::Level::debug)) return;
-  m_log.say(m_loop.now(), log::Level::debug, fmt::format("{} {}{}: {} in {} ms", seen.method, seen.origin, seen.path, what, took.count()));
+  m_log.write(m_loop.now(), log::Level::debug, fmt::format("{} {}{}: {} in {} ms", seen.method, seen.origin, seen.path, what, took.count()));
 }
 
 void RequestLog::answered(const http::Seen& seen, int status, Duration took, bool over) {
-  say(seen, over ? seen.streams ? std::string("ended") : std::to_string(status) : fmt::format("{}, streaming,", status), took);
+  write(seen, over ? seen.streams ? std::string("ended") : std::to_string(status) : fmt::format("{}, streaming,", status), took);
 }
 
-void RequestLog::failed(const http::Seen& seen, const Error& error, Duration took) { say(seen, "failed: " + error.message, took); }
+void RequestLog::failed(const http::Seen& seen, const Error& error, Duration took) { write(seen, "failed: " + error.message, took); }
 
-void RequestLog::cancelled(const http::Seen& seen, Duration took) { say(seen, "cancelled", took); }
+void RequestLog::cancelled(const http::Seen& seen, Duration took) { write(seen, "cancelled", took); }
 
 Network::Network(PollLoop& loop, log::Log& log, std::string api_server)
     : m_api_server(std::move(api_server)),
       m_requests(loop, log),
-      m_waiting(loop, [&loop, &log](const std::string& text) { log.say(loop.now(), log::Level::warning, text); }),
+      m_waiting(loop, [&loop, &log](const std::string& text) { log.write(loop.now(), log::Level::warning, text); }),
       m_transport(loop),
       m_observed(m_transport, {&m_requests, &m_waiting}) {
   m_waiting.name(m_api_server, "the API server");

@@ -22,7 +22,7 @@ class RequestLog : public http::Observer {
   void cancelled(const http::Seen& seen, Duration took) override;
 
  private:
-  void say(const http::Seen& seen, const std::string& what, Duration took);
+  void write(const http::Seen& seen, const std::string& what, Duration took);
 
   Loop& m_loop;
   log::Log& m_log;

@@ -20,10 +20,10 @@
 namespace trainstep::cli {
 namespace {
 
-constexpr std::size_t most_waiting = std::size_t{64} << 20U;
+constexpr std::size_t max_waiting = std::size_t{64} << 20U;
 constexpr Duration record_timeout{2'000};  // for a reader of a pipe
 constexpr int looks_for_a_reader = 100;
-constexpr auto look_again = std::chrono::milliseconds(20);
+constexpr auto refresh = std::chrono::milliseconds(20);
 
 bool is_fifo(const std::string& path) {
   struct stat status{};
@@ -36,7 +36,7 @@ Fd open_for_writing(const std::string& path) {
   const auto open = [&] { return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600)); };
   auto fd = open();
   for (int look = 1; !fd && errno == ENXIO && is_fifo(path) && look < looks_for_a_reader; ++look) {
-    std::this_thread::sleep_for(look_again);
+    std::this_thread::sleep_for(refresh);
     fd = open();
   }
   return fd;
@@ -85,7 +85,7 @@ void Recorder::ends(const result::Verdict& verdict, Time at) {
   if (m_begun) write(follow::record_of(verdict, at));
 }
 
-// A full disk does not end a training: what can be written is written, and the problem is reported.
+// A full disk does not end a training run: what can be written is written, and the problem is reported.
 void Recorder::write(const Json& line) {
   if (m_broken) return;
   m_waiting += to_text(redacted_json(line, m_secrets)) + "\n";
@@ -98,7 +98,7 @@ void Recorder::write(const Json& line) {
     written += static_cast<std::size_t>(count);
   }
   m_waiting.erase(0, written);
-  if (m_waiting.size() > most_waiting) give_up("it has no reader");
+  if (m_waiting.size() > max_waiting) give_up("it has no reader");
 }
 
 void Recorder::give_up(const std::string& why) {

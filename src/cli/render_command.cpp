@@ -6,9 +6,9 @@
 #include "job_types/job_type.h"
 #include "job_types/render.h"
 #include "process/child.h"
+#include "step/default_image.h"
 #include "step/secrets.h"
 #include "step/targets.h"
-#include "step/unchosen_image.h"
 
 namespace trainstep::cli {
 namespace {
@@ -43,7 +43,7 @@ void conceal_all(step::Inputs& inputs, const plan::Plan& plan) {
 std::vector<std::string> notices_of(const step::Inputs& inputs, const plan::Plan& plan) {
   auto notices = inputs.not_passed_on;
   for (auto& notice : step::secrets_in_clear(plan)) notices.push_back(std::move(notice));
-  if (auto notice = step::unchosen_image(plan)) notices.push_back(std::move(*notice));
+  if (auto notice = step::default_image(plan)) notices.push_back(std::move(*notice));
   if (auto notice = step::unbound_model(inputs, plan)) notices.push_back(std::move(*notice));
   return notices;
 }

@@ -40,7 +40,7 @@ class Player {
     const auto actions = m_replay.machine->handle(event);
     if (m_log->shows(log::Level::debug))
       if (const auto text = follow::describe_decision(event, actions, m_replay.machine->rules()); !text.empty())
-        m_log->say(event.at, log::Level::debug, text);
+        m_log->write(event.at, log::Level::debug, text);
     show(event.at, actions);
     return {};
   }
@@ -59,7 +59,8 @@ class Player {
  private:
   void show(Time at, const std::vector<follow::Action>& actions) {
     for (const auto& action : actions) {
-      if (const auto* said = std::get_if<follow::Say>(&action)) m_log->say(at, said->warning ? log::Level::warning : log::Level::info, said->text);
+      if (const auto* said = std::get_if<follow::LogMessage>(&action))
+        m_log->write(at, said->warning ? log::Level::warning : log::Level::info, said->text);
       if (const auto* output = std::get_if<follow::ShowOutput>(&action))
         m_log->output(at, m_replay.machine->rules().members.at(output->member).name, output->lines);
     }

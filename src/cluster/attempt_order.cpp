@@ -45,7 +45,7 @@ void AttemptOrder::judge(const Json& job, const std::function<void(bool)>& done)
 
 void AttemptOrder::ask_replaced(const std::function<void(Result<bool>)>& done) {
   if (!m_began || m_facts.pod_uid.empty()) return done(false);
-  m_question = m_client.get({"v1", "pods", m_facts.name_space, m_facts.pod, ""}, {}, {question_timeout}, [=, this](const kube::Answer& pod) {
+  m_get = m_client.get({"v1", "pods", m_facts.name_space, m_facts.pod, ""}, {}, {question_timeout}, [=, this](const kube::Answer& pod) {
     const auto presence = presence_of(pod, m_facts.pod, m_facts.pod_uid);
     if (presence == Presence::there) return done(has_ended(*pod));
     if (presence == Presence::gone) return done(true);

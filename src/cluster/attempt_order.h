@@ -39,7 +39,7 @@ class AttemptOrder {
   const Facts& m_facts;
   std::optional<Time> m_began;
   kube::PendingCall m_call;
-  kube::PendingCall m_question;
+  kube::PendingCall m_get;
 };
 
 }  // namespace trainstep::cluster

@@ -22,7 +22,7 @@ constexpr Duration removal_timeout{25'000};
 // How long the response to a create is waited for before the job is looked for by its name.
 constexpr Duration create_timeout{1'000};
 constexpr Duration look_for_create{1'000};
-constexpr int most_moments = 6;  // refusals that may be temporary: ten seconds
+constexpr int max_transient_errors = 6;  // refusals that may be temporary: ten seconds
 std::string counts(const plan::Plan& plan) {
   std::string all;
   for (const auto& replicas : job_types::find(plan.job_type).replicas(plan))
@@ -42,18 +42,19 @@ ClusterBackend::ClusterBackend(kube::Client& client, const plan::Plan& plan, con
       m_own_order(client, facts),
       m_seen(plan, m_attempt, m_own_order),
       m_existing(std::move(existing)),
-      m_logs(client, m_name_space,
-             {[this](follow::MemberOutput output) { emit(output); }, [this](std::string text) { emit(follow::Told{std::move(text), true}); },
-              [this] {
-                if (m_watch) m_watch->expect_end();
-              },
-              [this](follow::LogComplete complete) { emit(std::move(complete)); }}),
+      m_logs(
+          client, m_name_space,
+          {[this](follow::MemberOutput output) { emit(output); }, [this](std::string text) { emit(follow::BackendMessage{std::move(text), true}); },
+           [this] {
+             if (m_watch) m_watch->expect_end();
+           },
+           [this](follow::LogComplete complete) { emit(std::move(complete)); }}),
       m_claim(client, plan, facts, m_name_space),
       m_removal_ends(client.loop()),
       m_time(client.loop()),
       m_lease_removal(
           client, m_seen,
-          {[this] { return lease_of_job(); }, [this] { return is_followed_by_us(); }, [this](std::string text) { tell(std::move(text)); }}),
+          {[this] { return lease_of_job(); }, [this] { return is_followed_by_us(); }, [this](std::string text) { log(std::move(text)); }}),
       m_settled(client.loop()) {}
 
 ClusterBackend::~ClusterBackend() { m_client.forget(this); }
@@ -72,10 +73,10 @@ void ClusterBackend::prepare(Sink sink) {
   if (m_only_end) return;
   m_submission = std::make_unique<Submission>(
       m_client, m_plan, m_facts, m_name_space, m_attempt,
-      Submission::Sink{[this](const std::string& line) { tell(line); }, [this](Result<Submitted> result) { submitted(std::move(result)); }},
+      Submission::Sink{[this](const std::string& line) { log(line); }, [this](Result<Submitted> result) { submitted(std::move(result)); }},
       &m_seen.order());
   if (m_no_create) m_submission->only_follow(*m_no_create);
-  if (m_make_none) m_submission->hold();
+  if (m_create_forbidden) m_submission->hold();
 }
 
 void ClusterBackend::submitted(Result<Submitted> result) {
@@ -91,17 +92,17 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   m_resource = m_submitted->resource;
   m_uid = uid_of(m_submitted->object);
   m_created = text(metadata_of(m_submitted->object), "creationTimestamp");
-  m_made_by = text(at(metadata_of(m_submitted->object), "annotations"), attempt_annotation);
+  m_creating_attempt = text(at(metadata_of(m_submitted->object), "annotations"), attempt_annotation);
   m_seen.found(m_submitted->object);
   m_seen.set_followed(m_submitted->followed);
   if (m_submitted->followed && !m_removal_wanted && !m_keep_wanted) return left_to_follower(is_followed);
-  tell(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "adopted" : "created", m_submitted->resource.kind, m_plan.job_name,
-                   counts(m_plan), m_name_space));
+  log(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "adopted" : "created", m_submitted->resource.kind, m_plan.job_name,
+                  counts(m_plan), m_name_space));
   emit(follow::JobFound{m_submitted->adopted, m_submitted->resource.keeps_backoff_limit, from_rfc3339(m_created), clusters_clock()});
   if (m_removal_wanted || m_keep_wanted) return go_on_with_found();
   if (!m_wanted.empty())
     m_owned_objects = std::make_unique<OwnedObjects>(
-        m_client, m_submitted->object, std::move(m_wanted), [this](std::string what) { emit(follow::Told{std::move(what), true}); },
+        m_client, m_submitted->object, std::move(m_wanted), [this](std::string what) { emit(follow::BackendMessage{std::move(what), true}); },
         [this](Result<void> made) {
           if (!made) emit(follow::BackendFailed{std::move(made.error())});
         });
@@ -118,24 +119,25 @@ std::optional<Duration> ClusterBackend::clusters_clock() const {
 
 void ClusterBackend::watch_job() {
   JobWatch::Sink sink;
-  sink.job = [this](const Json& object, job_types::Judgement judgement) { look_at_job(object, std::move(judgement)); };
+  sink.job = [this](const Json& object, job_types::Judgement judgement) { handle_job(object, std::move(judgement)); };
   sink.job_gone = [this] { job_gone(); };
-  sink.pod = [this](follow::MemberIndex member, job_types::PodView pod) { look_at_pod(member, std::move(pod)); };
+  sink.pod = [this](follow::MemberIndex member, job_types::PodView pod) { handle_pod(member, std::move(pod)); };
   sink.pod_gone = [this](follow::MemberIndex member, const std::string& uid) { emit(follow::PodGone{member, uid}); };
   sink.pods_listed = [this] { emit(follow::PodsListed{}); };
   sink.pods_hidden = [this](const std::string& why) { emit(follow::PodsHidden{why}); };
   sink.failed = [this](Error why) { emit(follow::BackendFailed{std::move(why)}); };
-  m_watch = std::make_unique<JobWatch>(
-      m_client, m_plan, JobWatch::Job{m_resource, job_path(), m_uid, m_seen.version(), m_created, m_submitted->adopted, m_looks_on}, std::move(sink));
-  m_watch->look_at_job(m_submitted->object);
+  m_watch = std::make_unique<JobWatch>(m_client, m_plan,
+                                       JobWatch::Job{m_resource, job_path(), m_uid, m_seen.version(), m_created, m_submitted->adopted, m_is_observer},
+                                       std::move(sink));
+  m_watch->handle_job(m_submitted->object);
   m_was_over = m_watch->over() && m_submitted->adopted;
   m_watch->open();
   m_events = std::make_unique<JobEvents>(
       m_client, JobEvents::Job{m_resource, m_name_space, m_plan.job_name, m_uid, m_created},
       JobEvents::Sink{
           [this](follow::WarningSeen warning) { emit(std::move(warning)); },
-          [this](const std::string& uid, const Json& event, std::optional<Time> last) { tell_pod_warning(uid, event, last); },
-          [this](const std::string& why) { tell(fmt::format("no permission to read events ({}): the reason for missing pods is unknown", why)); }});
+          [this](const std::string& uid, const Json& event, std::optional<Time> last) { emit_pod_warning(uid, event, last); },
+          [this](const std::string& why) { log(fmt::format("no permission to read events ({}): the reason for missing pods is unknown", why)); }});
 }
 
 void ClusterBackend::stop_watching() {
@@ -143,15 +145,15 @@ void ClusterBackend::stop_watching() {
   m_events.reset();
 }
 
-void ClusterBackend::look_again() {
-  if (m_watch) m_watch->look_again();
+void ClusterBackend::refresh() {
+  if (m_watch) m_watch->refresh();
 }
 
 void ClusterBackend::watch_pod_events() {
   if (m_events) m_events->watch_pods();
 }
 
-void ClusterBackend::tell_pod_warning(const std::string& uid, const Json& event, std::optional<Time> last) {
+void ClusterBackend::emit_pod_warning(const std::string& uid, const Json& event, std::optional<Time> last) {
   if (last) last = *last - clusters_clock().value_or(Duration{0});
   if (const auto member = m_watch->member_of(uid)) emit(follow::PodWarningSeen{*member, uid, text(&event, "reason"), text(&event, "message"), last});
 }
@@ -160,16 +162,16 @@ void ClusterBackend::tell_pod_warning(const std::string& uid, const Json& event,
 void ClusterBackend::job_gone() {
   if (m_removal_wanted && m_settled.is_set()) return;
   if (m_gone) return;
-  set_gone();
+  mark_gone();
   emit(follow::JobGone{});
 }
 
-void ClusterBackend::set_gone() {
+void ClusterBackend::mark_gone() {
   m_gone = true;
   if (m_watch) m_watch->ended();
 }
 
-void ClusterBackend::look_at_job(const Json& object, job_types::Judgement judged) {
+void ClusterBackend::handle_job(const Json& object, job_types::Judgement judged) {
   const auto planned = m_plan.options.run_policy.active_deadline;
   // Without its own deadline it has that of the keeping, even if that was removed in the meantime.
   m_kept = m_kept || (!own_deadline(object, planned) && is_leased(object));
@@ -181,13 +183,13 @@ void ClusterBackend::look_at_job(const Json& object, job_types::Judgement judged
   emit(follow::JobSeen{std::move(judged)});
 }
 
-void ClusterBackend::look_at_pod(follow::MemberIndex member, job_types::PodView pod) {
+void ClusterBackend::handle_pod(follow::MemberIndex member, job_types::PodView pod) {
   if (pod.over() || pod.phase == "Running") m_seen.set_begun();
-  if (m_plan.data.has_agent() || m_looks_on) look_for_report(pod);
+  if (m_plan.data.has_agent() || m_is_observer) read_report(pod);
   emit(follow::PodSeen{member, std::move(pod)});
 }
 
-void ClusterBackend::look_for_report(const job_types::PodView& pod) {
+void ClusterBackend::read_report(const job_types::PodView& pod) {
   for (const auto& container : pod.containers) {
     auto report = container.termination ? result::read_pod_report(container.termination->message) : std::nullopt;
     if (report && report->primary && report->verdict_class == result::VerdictClass::succeeded) m_report = std::move(report);
@@ -195,16 +197,16 @@ void ClusterBackend::look_for_report(const job_types::PodView& pod) {
 }
 
 Result<std::vector<run::OutputFound>> ClusterBackend::collect() {
-  if (m_report && !m_looks_on) return outputs_of(m_plan, *m_report);
+  if (m_report && !m_is_observer) return outputs_of(m_plan, *m_report);
   const auto& data = m_plan.data;
   if (!data.has_agent() || data.task.record.in_store() || !data.record_in_step.empty()) return std::vector<run::OutputFound>{};
-  return Error{ErrorKind::unavailable, std::string(untold)};
+  return Error{ErrorKind::unavailable, std::string(no_report_reason)};
 }
 
 // --- keeping the job for the next attempt of its step, and what an earlier one has kept (docs/adr/0021)
 
 // Also during a removal: the signal arrived after a cancel or a limit had started it.
-void ClusterBackend::dies_at(Time time) {
+void ClusterBackend::set_kill_time(Time time) {
   m_time.set(time);
   if (!m_removal_wanted || m_gone || m_keep_timer) return;
   m_removal_ends.set(m_time.left() * 3 / 4);
@@ -232,7 +234,7 @@ void ClusterBackend::stop_keeping() {
 void ClusterBackend::keep_found() {
   m_keeping = std::make_unique<JobKeeping>(
       m_client, m_plan, m_facts, m_time, m_seen, [this] { return lease_of_job(); }, m_ends_since,
-      JobKeeping::Sink{[this](std::string text) { tell(std::move(text)); }, [this] { kept(); }, [this] { waits_in_queue(); }});
+      JobKeeping::Sink{[this](std::string text) { log(std::move(text)); }, [this] { kept(); }, [this] { waits_in_queue(); }});
   m_keeping->begin();
 }
 
@@ -256,9 +258,9 @@ void ClusterBackend::cannot_keep(std::string why) {
   m_timer.cancel();
   if (m_facts.retry == Retry::follows) {
     if (m_submitted)
-      tell(fmt::format("the job has no deadline: {}", why));
-    else if (create_is_out())
-      tell(fmt::format("{}, without a deadline", may_appear));
+      log(fmt::format("the job has no deadline: {}", why));
+    else if (create_sent())
+      log(fmt::format("{}, without a deadline", may_appear));
     return kept();
   }
   m_keep_wanted = false;
@@ -272,25 +274,25 @@ void ClusterBackend::out_of_time() {
   m_removal.reset();
   m_search.reset();
   m_timer.cancel();
-  if (m_deleted) return job_has_gone();
+  if (m_deleted) return report_gone();
   emit(follow::BackendFailed{{ErrorKind::unavailable, "the API server did not accept its deletion in the remaining time"}});
 }
 
 // It is followed nevertheless: it is the only job of this run. Until the deadline is removed, it may end because of it.
 void ClusterBackend::follow_with_deadline(const Error& why) {
-  tell(fmt::format("cannot remove the deadline set by the previous attempt, which may end the job; trying again every minute: {}", why.message));
+  log(fmt::format("cannot remove the deadline set by the previous attempt, which may end the job; trying again every minute: {}", why.message));
   m_lease_removal.try_later();
 }
 
 bool ClusterBackend::is_followed_by_us() const {
   const bool over = m_gone || (m_watch && m_watch->over());
-  return !m_looks_on && !m_keep_wanted && !m_removal_wanted && !m_seen.is_taken_over() && !over;
+  return !m_is_observer && !m_keep_wanted && !m_removal_wanted && !m_seen.is_taken_over() && !over;
 }
 
 // --- removing the job
 
 void ClusterBackend::remove_job(const follow::RemoveJob& order) {
-  if (m_looks_on) return emit(follow::BackendFailed{internal_error("jobs of other steps are never deleted")});
+  if (m_is_observer) return emit(follow::BackendFailed{internal_error("jobs of other steps are never deleted")});
   stop_keeping();
   m_removal_wanted = true;
   m_removal_at_once = order.at_once;
@@ -322,7 +324,7 @@ void ClusterBackend::try_to_find(int tries) {
   m_search = std::make_unique<JobSearch>(m_client, m_plan, m_name_space, served, [this, tries](JobSearch::Answer answer) {
     if (answer) return found(std::move(*answer));
     const auto problem = std::move(answer.error());
-    if (!may_help(problem, tries)) {
+    if (!retry_may_help(problem, tries)) {
       if (m_keep_wanted) return cannot_keep(problem.error.message);
       stop_keeping();
       return emit(follow::BackendFailed{problem.error});
@@ -333,14 +335,14 @@ void ClusterBackend::try_to_find(int tries) {
 }
 
 // It has no response, and nothing shows what became of it.
-bool ClusterBackend::create_is_out() const { return m_settled.is_set() && !m_settled.passed() && !m_create_seen; }
+bool ClusterBackend::create_sent() const { return m_settled.is_set() && !m_settled.passed() && !m_create_seen; }
 
 // The pod of a step has less time than a create may take in the worst case.
-bool ClusterBackend::create_may_come() const { return create_is_out() && (m_facts.pod.empty() || !m_removal_ends.passed()); }
+bool ClusterBackend::create_may_take_effect() const { return create_sent() && (m_facts.pod.empty() || !m_removal_ends.passed()); }
 
 // A job with the id of this run, but with other inputs: not created by an attempt of this step, unless it belongs to our own Workflow. One that says
 // nothing about its inputs may come from our create, and have lost our annotations on the way.
-bool ClusterBackend::is_another_steps(const Json& job) const {
+bool ClusterBackend::belongs_to_other_step(const Json& job) const {
   const auto existing = judge_existing(job, m_plan, job_types::find(m_plan.job_type), m_attempt, m_seen.order().began());
   if (existing == Existing::unknown_spec) return !m_settled.is_set();
   const bool of_our_workflow = m_facts.workflow && is_of_workflow(job, *m_facts.workflow);
@@ -349,9 +351,9 @@ bool ClusterBackend::is_another_steps(const Json& job) const {
 
 void ClusterBackend::found(std::optional<JobSearch::Found> job) {
   m_client.works(this);
-  if (job && is_another_steps(job->object)) {
-    tell(fmt::format("{}/{} exists for this run, but may have other inputs; leaving it unchanged", job->resource.plural, m_plan.job_name));
-    set_gone();
+  if (job && belongs_to_other_step(job->object)) {
+    log(fmt::format("{}/{} exists for this run, but may have other inputs; leaving it unchanged", job->resource.plural, m_plan.job_name));
+    mark_gone();
     return m_keep_wanted ? kept() : emit(follow::JobGone{});
   }
   const bool going = job && at(metadata_of(job->object), "deletionTimestamp") != nullptr;
@@ -365,27 +367,27 @@ void ClusterBackend::found(std::optional<JobSearch::Found> job) {
     m_seen.take(m_submitted->object);
     return go_on_with_found();
   }
-  if (create_may_come()) {
+  if (create_may_take_effect()) {
     m_timer = m_client.loop().timer(look_for_create, [this] { try_to_find(1); });
     return;
   }
   if (m_keep_wanted) return kept();
-  if (!create_is_out() && m_uid.empty() && !m_plan.fresh_run) tell("no job of this run");
-  job_has_gone();
+  if (!create_sent() && m_uid.empty() && !m_plan.fresh_run) log("no job of this run");
+  report_gone();
 }
 
 void ClusterBackend::go_on_with_found() {
   if (m_keep_wanted) return keep_found();
-  if (!m_removal_at_once && has_succeeded_for_somebody(m_submitted->object)) return spared(m_submitted->object);
+  if (!m_removal_at_once && is_success_needed(m_submitted->object)) return spared(m_submitted->object);
   m_removal_ends.set(removal_timeout);
   try_to_remove();
 }
 
 // Whether a refused request may succeed later: an unreachable server is waited for, one that responds only for so long.
-bool ClusterBackend::may_help(const kube::ApiError& problem, int tries) {
+bool ClusterBackend::retry_may_help(const kube::ApiError& problem, int tries) {
   if (kube::lacks_token(problem)) return !m_removal_ends.passed();
   if (problem.status == 0) m_removal_ends.set(removal_timeout);
-  const bool momentary = kube::is_of_the_moment(problem, m_plan.job_name) && tries <= most_moments;
+  const bool momentary = kube::is_transient(problem, m_plan.job_name) && tries <= max_transient_errors;
   const bool later = momentary || problem.status == 0 || problem.status == 401 || kube::retryable(problem);
   return later && (problem.status == 0 || !m_removal_ends.passed());
 }
@@ -398,14 +400,14 @@ void ClusterBackend::try_to_remove() {
     return;
   }
   if (!m_claim.is_for_next() || m_removal_at_once || m_time.is_limited()) return remove_seen();
-  m_claim.hand_on(m_uid, [this](std::string text) { tell(std::move(text)); }, [this] { remove_seen(); });
+  m_claim.hand_on(m_uid, [this](std::string text) { log(std::move(text)); }, [this] { remove_seen(); });
 }
 
 void ClusterBackend::remove_seen() {
   Removal::Order order{job_path(), m_uid, m_seen.version()};
   order.timeout = m_time.at_most(removal_timeout);
   // A DELETE that had no response for seconds, or came too late, must not hit a job whose success counts.
-  order.spares = [this](const Json& job) { return is_anothers(job) || has_succeeded_for_somebody(job); };
+  order.spares = [this](const Json& job) { return belongs_to_other_attempt(job) || is_success_needed(job); };
   m_removal = std::make_unique<Removal>(m_client, std::move(order),
                                         Removal::Sink{[this](const kube::ApiError& problem) { removal_fails(problem); },
                                                       {},
@@ -414,9 +416,11 @@ void ClusterBackend::remove_seen() {
 
 // A cancel of the run ends the job even if another attempt follows it, except a later one, which is notified of the cancel itself (unless the cancel
 // is an old one).
-bool ClusterBackend::is_anothers(const Json& job) const { return m_removal_at_once ? m_seen.order().is_later(job) : m_seen.is_taken_over(job); }
+bool ClusterBackend::belongs_to_other_attempt(const Json& job) const {
+  return m_removal_at_once ? m_seen.order().is_later(job) : m_seen.is_taken_over(job);
+}
 
-bool ClusterBackend::has_succeeded_for_somebody(const Json& job) const {
+bool ClusterBackend::is_success_needed(const Json& job) const {
   const bool for_workflow = m_facts.workflow && m_plan.options.cleanup == "default";
   return (m_unless_succeeded || for_workflow) && judgement_of(job).state == job_types::Judgement::State::succeeded;
 }
@@ -426,22 +430,22 @@ job_types::Judgement ClusterBackend::judgement_of(const Json& job) const { retur
 void ClusterBackend::spared(const Json& job) {
   m_removal_wanted = false;
   m_keep_timer.cancel();
-  if (m_unless_succeeded) return emit(follow::JobSpared{judgement_of(job)});
-  tell("the job has succeeded in the meantime; leaving it to its workflow");
+  if (m_unless_succeeded) return emit(follow::JobSucceededFirst{judgement_of(job)});
+  log("the job has succeeded in the meantime; leaving it to its workflow");
   emit(follow::JobGone{});
 }
 
 void ClusterBackend::left_to_follower(std::string_view why) {
   m_removal_wanted = false;
   m_keep_timer.cancel();
-  tell(std::string(why));
+  log(std::string(why));
   emit(follow::JobFollowed{});
 }
 
 void ClusterBackend::removal_fails(const kube::ApiError& problem) {
   if (problem.status == 0 && !kube::lacks_token(problem)) m_removal_ends.set(removal_timeout);
   if (problem.status == 0 || kube::retryable(problem)) return m_client.failing(this, problem);
-  if (!std::exchange(m_refusal_told, true)) tell(fmt::format("{}; trying again", problem.error.message));
+  if (!std::exchange(m_refusal_reported, true)) log(fmt::format("{}; trying again", problem.error.message));
 }
 
 void ClusterBackend::removal_ended(Removal::Outcome outcome) {
@@ -451,10 +455,10 @@ void ClusterBackend::removal_ended(Removal::Outcome outcome) {
     return emit(follow::BackendFailed{outcome.problem->error});
   }
   if (outcome.end == Removal::End::spared) {
-    if (is_anothers(outcome.last)) return left_to_follower(is_followed);
+    if (belongs_to_other_attempt(outcome.last)) return left_to_follower(is_followed);
     return spared(outcome.last);
   }
-  if (outcome.end == Removal::End::taken) tell("the job is deleted");
+  if (outcome.end == Removal::End::taken) log("the job is deleted");
   m_deleted = m_deleted || outcome.end == Removal::End::taken;
   removed();
 }
@@ -462,20 +466,20 @@ void ClusterBackend::removal_ended(Removal::Outcome outcome) {
 // A create whose response was lost may take effect after the DELETE: one more look when that is no longer possible.
 void ClusterBackend::removed() {
   const bool in_time = m_facts.pod.empty() || !m_removal_ends.passed();
-  if (create_may_come() || (m_settled.is_set() && !m_create_seen && in_time && !std::exchange(m_looked_at_last, true))) {
+  if (create_may_take_effect() || (m_settled.is_set() && !m_create_seen && in_time && !std::exchange(m_final_read_done, true))) {
     m_timer = m_client.loop().timer(look_for_create, [this] { try_to_find(1); });
     return;
   }
-  job_has_gone();
+  report_gone();
 }
 
-void ClusterBackend::job_has_gone() {
-  if (create_is_out()) tell(std::string(may_appear));
-  set_gone();
+void ClusterBackend::report_gone() {
+  if (create_sent()) log(std::string(may_appear));
+  mark_gone();
   emit(follow::JobGone{});
 }
 
-void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void(std::string)> tell, std::function<void(std::string)> done) {
+void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void(std::string)> log, std::function<void(std::string)> done) {
   stop_watching();
   m_logs.clear();
   stop_keeping();
@@ -488,9 +492,9 @@ void ClusterBackend::conclude(const result::Verdict& verdict, std::function<void
   job.removed = m_removal_wanted && m_gone;
   job.at_once = m_removal_at_once;
   job.awaits_pods = m_awaits_pods;
-  job.data_goes = m_data_goes;
+  job.data_will_be_deleted = m_data_will_be_deleted;
   m_cleanup = std::make_unique<JobCleanup>(m_client, m_plan, m_facts, m_time, std::move(job),
-                                           JobCleanup::Sink{[this] { return create_may_come(); }, std::move(tell), std::move(done)});
+                                           JobCleanup::Sink{[this] { return create_may_take_effect(); }, std::move(log), std::move(done)});
   m_cleanup->begin(verdict);
 }
 

@@ -6,20 +6,20 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "plan/apart.h"
+#include "plan/overlap.h"
 
 namespace trainstep::cluster {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int most_names = 5'000;
+constexpr int max_names = 5'000;
 
 // `folder` is the path in the step, `in_pod` that of the same folder in the pods, on the claim that is mounted there at `mount`.
 std::string first_astray(const fs::path& folder, const fs::path& in_pod, const std::string& mount) {
   std::error_code problem;
   int names = 0;
-  for (fs::directory_iterator at(folder, problem); !problem && at != fs::directory_iterator() && ++names <= most_names; at.increment(problem)) {
+  for (fs::directory_iterator at(folder, problem); !problem && at != fs::directory_iterator() && ++names <= max_names; at.increment(problem)) {
     std::error_code unknown;
     if (!at->is_symlink(unknown)) continue;
     const auto target = fs::read_symlink(at->path(), unknown);

@@ -44,7 +44,7 @@ std::vector<MountedClaim> claims_of(const plan::Plan& plan, const std::string& t
 // Terms of job_options.affinity already say which pods run together.
 bool are_placed(const plan::Plan& plan) {
   return std::ranges::any_of(job_types::find(plan.job_type).replicas(plan), [&](const job_types::Replicas& replicas) {
-    return job_types::stands_beside_others(plan::options_for(plan.options, replicas.type).affinity);
+    return job_types::has_pod_affinity(plan::options_for(plan.options, replicas.type).affinity);
   });
 }
 
@@ -129,34 +129,34 @@ std::string describe(const plan::Nodes& nodes) {
   return fmt::format("{}: all pods are scheduled on {}; set job_options.single_node: false if its storage serves several nodes", nodes.source, where);
 }
 
-ClaimLook::ClaimLook(Context context, std::vector<MountedClaim> claims, Done done)
+ClaimModesReader::ClaimModesReader(Context context, std::vector<MountedClaim> claims, Done done)
     : m_context(std::move(context)), m_claims(std::move(claims)), m_done(std::move(done)) {
   look();
 }
 
-void ClaimLook::look() {
+void ClaimModesReader::look() {
   if (m_claims.empty()) return m_done(std::move(m_access));
   m_call = m_context.client.get({"v1", "persistentvolumeclaims", m_context.name_space, m_claims.back().name, ""}, {}, claim_retry,
                                 [this](const kube::Answer& answer) { answered(answer); });
 }
 
-void ClaimLook::leave() {
+void ClaimModesReader::leave() {
   if (!m_call) return;
   m_call.cancel();
   m_done(std::move(m_access));
 }
 
-void ClaimLook::answered(const kube::Answer& answer) {
+void ClaimModesReader::answered(const kube::Answer& answer) {
   m_call = {};
   const auto claim = std::move(m_claims.back());
   m_claims.pop_back();
   const auto unread = [&] {
-    m_context.say(fmt::format("{} claim {}: if only one node can mount it, pods on other nodes wait ({})",
+    m_context.log(fmt::format("{} claim {}: if only one node can mount it, pods on other nodes wait ({})",
                               answer.error().status == 403 ? "no permission to read" : "cannot read", claim.name, answer.error().error.message));
   };
   if (answer) {
     m_access[claim.name] = access_of(*answer, claim.read_only);
-    if (const auto line = obstacle(*answer, claim); !line.empty()) m_context.say(line);
+    if (const auto line = obstacle(*answer, claim); !line.empty()) m_context.log(line);
   } else if (kube::tells_absent(answer.error(), claim.name)) {
     m_access[claim.name] = claim.made ? access_of_mode(m_context.made_mode) : ClaimAccess::absent;
   } else if (answer.error().status == 404 || answer.error().status == 403) {

@@ -45,19 +45,19 @@ std::string describe(const plan::Nodes& nodes);
 std::string obstacle(const Json& claim, const MountedClaim& mounted);
 
 // Reads the claims.
-class ClaimLook {
+class ClaimModesReader {
  public:
   using Done = std::function<void(Result<std::map<std::string, ClaimAccess>>)>;
   struct Context {
     kube::Client& client;
     std::string name_space;
     std::string made_mode;                             // of claims that do not exist yet, and are created for the job
-    std::function<void(const std::string& line)> say;  // that cannot be read or used
+    std::function<void(const std::string& line)> log;  // that cannot be read or used
   };
   // Calls `done` once, perhaps immediately. Errors: unavailable; what the API server refuses otherwise than by 403 or 404.
-  ClaimLook(Context context, std::vector<MountedClaim> claims, Done done);
-  ClaimLook(const ClaimLook&) = delete;
-  ClaimLook& operator=(const ClaimLook&) = delete;
+  ClaimModesReader(Context context, std::vector<MountedClaim> claims, Done done);
+  ClaimModesReader(const ClaimModesReader&) = delete;
+  ClaimModesReader& operator=(const ClaimModesReader&) = delete;
   // Does not wait for the rest: `done` is called with what is known, unless it was called.
   void leave();
 

@@ -12,7 +12,7 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr int most_conflicts = 5;
+constexpr int max_conflicts = 5;
 constexpr const char* maker_label = "app.kubernetes.io/managed-by";
 
 Json owners_of(const Json& object) {
@@ -82,12 +82,12 @@ Json joined(const Json& claim, const Json& job) {
   return change_to(claim, with(without(owners_of(claim), [&](const Json& owner) { return is_before(owner, job); }), ours));
 }
 
-Json handed_on(const Json& claim, const std::string& job_uid, const Json& heirs, const std::string& run) {
+Json handed_on(const Json& claim, const std::string& job_uid, const Json& new_owners, const std::string& run) {
   const auto owners = owners_of(claim);
-  const bool kept = !heirs.empty() && with(owners, heirs) == owners;
+  const bool kept = !new_owners.empty() && with(owners, new_owners) == owners;
   if (!has(owners, job_uid) || kept) return {};
   const auto others = without(owners, [&](const Json& owner) { return text(&owner, "uid") == job_uid; });
-  return {{"ownerReferences", with(others, heirs)}, {"labels", claim_labels(run)}};
+  return {{"ownerReferences", with(others, new_owners)}, {"labels", claim_labels(run)}};
 }
 
 Json released(const Json& claim, const Json& job) {
@@ -121,7 +121,7 @@ void ClaimChange::change(const Json& claim) {
   metadata["resourceVersion"] = text(metadata_of(claim), "resourceVersion");
   m_call = m_client.merge_patch(m_path, {{"metadata", std::move(metadata)}}, m_retry, [this](const kube::Answer& answer) {
     if (answer || answer.error().status == 404) return finish(std::nullopt);
-    if (answer.error().status == 409 && ++m_conflicts <= most_conflicts) return look();
+    if (answer.error().status == 409 && ++m_conflicts <= max_conflicts) return look();
     finish(answer.error());
   });
 }

@@ -29,7 +29,7 @@ std::string shown_owners(const Json& object);
 // of that name no longer owns it.
 Json joined(const Json& claim, const Json& job);
 // The job with this uid is about to be deleted, and another one of its run follows, whose owners will be `heirs`.
-Json handed_on(const Json& claim, const std::string& job_uid, const Json& heirs, const std::string& run);
+Json handed_on(const Json& claim, const std::string& job_uid, const Json& new_owners, const std::string& run);
 // No other job follows this one, which is being or has been deleted: its owners no longer keep the claim, unless another job uses it.
 Json released(const Json& claim, const Json& job);
 

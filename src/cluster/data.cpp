@@ -37,10 +37,10 @@ Result<void> add(plan::DataFacts& data, const std::optional<plan::StepPath>& pat
 
 // An output may be a link to something that does not exist yet.
 std::string real_path(const std::string& path) {
-  constexpr int most_links = 40;
+  constexpr int max_links = 40;
   std::error_code unknown, none;
   auto real = std::filesystem::weakly_canonical(path, unknown);
-  for (int links = 0; links < most_links && std::filesystem::is_symlink(real, none); ++links)
+  for (int links = 0; links < max_links && std::filesystem::is_symlink(real, none); ++links)
     real = std::filesystem::weakly_canonical(real.parent_path() / std::filesystem::read_symlink(real, none), unknown);
   return unknown || path.empty() ? path : real.string();
 }
@@ -117,12 +117,12 @@ bool has_addresses(const plan::Request& request) {
   return has(request.inputs) || has(request.outputs) || among_parameters;
 }
 
-void find_launcher_config(kube::Client& client, const std::string& name_space, const Say& say, std::function<void(Result<LauncherConfig>)> done) {
-  const auto read = [say, name_space, done = std::move(done)](kube::Answer answer) {
+void find_launcher_config(kube::Client& client, const std::string& name_space, const Log& log, std::function<void(Result<LauncherConfig>)> done) {
+  const auto read = [log, name_space, done = std::move(done)](kube::Answer answer) {
     if (answer) return done(LauncherConfig{text(at(&*answer, "data"), "providers"), text(at(&*answer, "data"), "defaultPipelineRoot")});
     auto& problem = answer.error();
     if (problem.status != 403 && !kube::tells_absent(problem, launcher_config)) return done(std::move(problem.error));
-    say(fmt::format("Kubeflow Pipelines' defaults for object stores apply in namespace {}: {}", name_space, problem.error.message));
+    log(fmt::format("Kubeflow Pipelines' defaults for object stores apply in namespace {}: {}", name_space, problem.error.message));
     done(LauncherConfig{});
   };
   const kube::Retry retry{.at_most = data_timeout, .doubts_refusals = true};
@@ -130,8 +130,8 @@ void find_launcher_config(kube::Client& client, const std::string& name_space, c
   call.detach();
 }
 
-void find_stores(kube::Client& client, const std::string& name_space, const Say& say, std::function<void(Result<std::string>)> done) {
-  find_launcher_config(client, name_space, say, [done = std::move(done)](Result<LauncherConfig> config) {
+void find_stores(kube::Client& client, const std::string& name_space, const Log& log, std::function<void(Result<std::string>)> done) {
+  find_launcher_config(client, name_space, log, [done = std::move(done)](Result<LauncherConfig> config) {
     if (!config) return done(std::move(config.error()));
     done(std::move(config->providers));
   });

@@ -38,16 +38,16 @@ struct LauncherConfig {
   std::string providers;
   std::string root;  // "defaultPipelineRoot": where artifacts of the namespace go
 };
-using Say = std::function<void(const std::string& line)>;
-void find_launcher_config(kube::Client& client, const std::string& name_space, const Say& say, std::function<void(Result<LauncherConfig>)> done);
+using Log = std::function<void(const std::string& line)>;
+void find_launcher_config(kube::Client& client, const std::string& name_space, const Log& log, std::function<void(Result<LauncherConfig>)> done);
 // Only its "providers".
-void find_stores(kube::Client& client, const std::string& name_space, const Say& say, std::function<void(Result<std::string>)> done);
+void find_stores(kube::Client& client, const std::string& name_space, const Log& log, std::function<void(Result<std::string>)> done);
 
 // Outputs that pods put on claims which the step has mounted, by name: their paths in the step.
 std::map<std::string, std::string> on_claims(const plan::Plan& plan);
 
-// Where the results of a training are, for messages: the addresses of its outputs, their paths on claims, and the job's own prefix if it holds what
-// the step downloads, or if there is nothing else.
+// Where the results of a training run are, for messages: the addresses of its outputs, their paths on claims, and the job's own prefix if it holds
+// what the step downloads, or if there is nothing else.
 std::string delivered_to(const plan::Plan& plan);
 
 }  // namespace trainstep::cluster

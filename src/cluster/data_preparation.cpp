@@ -26,7 +26,7 @@ std::string describe_wait(const plan::Plan& plan, const Error& why) {
 DataPreparation::DataPreparation(Context context, Sink sink) : m_context(std::move(context)), m_sink(std::move(sink)) {}
 
 // The job of an earlier attempt; nullopt: there is none.
-void DataPreparation::look_for_earlier(const std::function<void(Result<std::optional<Existing>>)>& done) {
+void DataPreparation::find_earlier_job(const std::function<void(Result<std::optional<Existing>>)>& done) {
   const auto& plan = m_context.plan;
   if (plan.fresh_run) return done(std::nullopt);
   m_context.job.look(plan, [this, &plan, done](const JobSearch::Answer& found) {
@@ -39,15 +39,15 @@ void DataPreparation::look_for_earlier(const std::function<void(Result<std::opti
   });
 }
 
-void DataPreparation::bring_inputs() {
+void DataPreparation::upload_inputs() {
   m_in_progress = true;
-  look_for_earlier([this](const Result<std::optional<Existing>>& existing) {
+  find_earlier_job([this](const Result<std::optional<Existing>>& existing) {
     const auto job = existing.value_or(std::nullopt);
     m_unwanted = job == Existing::unwanted;
     if (!job || !keeps_its_inputs(*job)) return upload();
-    m_context.tell("a job of this run exists; its inputs are kept");
+    m_context.log("a job of this run exists; its inputs are kept");
     m_context.data.read_credentials([this](const Result<void>& found) {
-      if (!found && !m_left) m_context.tell(describe_wait(m_context.plan, found.error()));
+      if (!found && !m_left) m_context.log(describe_wait(m_context.plan, found.error()));
     });
     finish({});
   });
@@ -68,13 +68,13 @@ void DataPreparation::read_credentials() {
   m_in_progress = true;
   m_context.data.read_credentials([this](const Result<void>& found) {
     if (m_left) return;
-    if (!m_in_progress) return found ? void() : m_context.tell(describe_wait(m_context.plan, found.error()));
+    if (!m_in_progress) return found ? void() : m_context.log(describe_wait(m_context.plan, found.error()));
     if (found) return finish({});
     m_slow.cancel();
-    look_for_earlier([this, error = found.error()](const Result<std::optional<Existing>>& existing) { unreadable(error, existing); });
+    find_earlier_job([this, error = found.error()](const Result<std::optional<Existing>>& existing) { unreadable(error, existing); });
   });
   m_slow = m_context.loop.timer(slow_credentials, [this] {
-    if (m_in_progress && !m_left) look_for_earlier([this](const Result<std::optional<Existing>>& existing) { still_unread(existing); });
+    if (m_in_progress && !m_left) find_earlier_job([this](const Result<std::optional<Existing>>& existing) { still_unread(existing); });
   });
 }
 
@@ -86,7 +86,7 @@ void DataPreparation::unreadable(Error error, const Result<std::optional<Existin
   const auto job = existing.value_or(std::nullopt);
   const bool goes_on = job && keeps_its_inputs(*job);
   if (!goes_on && job != Existing::unwanted) return m_sink.failed(std::move(error));
-  if (goes_on) m_context.tell(describe_wait(m_context.plan, error));
+  if (goes_on) m_context.log(describe_wait(m_context.plan, error));
   finish(std::move(error));
 }
 
@@ -94,7 +94,7 @@ void DataPreparation::still_unread(const Result<std::optional<Existing>>& existi
   const auto job = existing.value_or(std::nullopt);
   if (!m_in_progress || (job != Existing::earlier_attempt && job != Existing::later_attempt)) return;
   Error why{ErrorKind::unavailable, "the credentials of the object store are not available yet"};
-  m_context.tell(describe_wait(m_context.plan, why));
+  m_context.log(describe_wait(m_context.plan, why));
   finish(std::move(why));
 }
 

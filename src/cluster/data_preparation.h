@@ -25,7 +25,7 @@ class DataPreparation {
     StepData& data;  // until the sink is called, or leave()
     EarlierJob& job;
     AttemptOrder& order;
-    std::function<void(const std::string& line)> tell;
+    std::function<void(const std::string& line)> log;
   };
   struct Sink {
     // `why`: no job can be created; one of an earlier attempt is followed.
@@ -41,7 +41,7 @@ class DataPreparation {
 
   // Both call one function of the sink, once. An upload: unless there is a job whose inputs they are. The inputs of a job that an earlier attempt
   // created are never replaced while it exists. The submission determines whether there may be one that cannot be seen.
-  void bring_inputs();
+  void upload_inputs();
   // Finds out before the training what would cost the step its outputs after it. A job that is already running is followed nevertheless: nothing
   // else would end it, and the credentials may be readable by then.
   void read_credentials();
@@ -53,7 +53,7 @@ class DataPreparation {
   bool end() { return std::exchange(m_in_progress, false); }
 
  private:
-  void look_for_earlier(const std::function<void(Result<std::optional<Existing>> existing)>& done);
+  void find_earlier_job(const std::function<void(Result<std::optional<Existing>> existing)>& done);
   void upload();
   void unreadable(Error error, const Result<std::optional<Existing>>& existing);
   void still_unread(const Result<std::optional<Existing>>& existing);

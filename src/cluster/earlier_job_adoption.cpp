@@ -26,7 +26,7 @@ void EarlierJobAdoption::look(std::optional<Error> why) {
   if (why) m_failed = std::move(why);
   const auto plan = m_context.make_plan();
   const bool out_of_reach = m_context.place.is_out_of_reach();
-  if (plan && !plan->fresh_run && !out_of_reach && !m_context.looks_on)
+  if (plan && !plan->fresh_run && !out_of_reach && !m_context.is_observer)
     return m_context.job.look(*plan, [this, began = m_context.loop.now()](const JobSearch::Answer& found) { looked(found, began); });
   if (!m_failed) return;
   auto error = plan ? *m_failed : plan.error();

@@ -23,7 +23,7 @@ class EarlierJobAdoption {
     EarlierJob& job;
     JobPlace& place;                     // gets the route of the job's data
     const PlanPreparation& preparation;  // which has not made a plan
-    bool looks_on;                       // for a job that exists: no other is looked for
+    bool is_observer;                    // for a job that exists: no other is looked for
     std::function<Result<plan::Plan>()> make_plan;
     std::function<std::string()> what_may_be_left;  // of which a message must warn
   };

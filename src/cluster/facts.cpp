@@ -213,7 +213,7 @@ Facts read_facts(const Json& pod, const std::filesystem::path& template_file) {
 
 namespace {
 
-constexpr std::size_t longest_host_name = 63;
+constexpr std::size_t max_host_name_length = 63;
 
 Facts facts_without_pod(const std::string& name_space, const std::string& why) {
   Facts facts;
@@ -231,7 +231,7 @@ bool may_be(const Json& candidate, const OwnPod& pod) {
   const auto name = text(metadata_of(candidate), "name");
   const auto id = node_id_of(candidate);
   if (!pod.node_id.empty() && !id.empty()) return id == pod.node_id;
-  return name == pod.name || (name.size() > longest_host_name && pod.name.size() + 2 >= longest_host_name && name.starts_with(pod.name));
+  return name == pod.name || (name.size() > max_host_name_length && pod.name.size() + 2 >= max_host_name_length && name.starts_with(pod.name));
 }
 
 // This process runs in the pod: that it does not exist or may not be read can be the response of a gateway, of an API server that is behind, or of

@@ -15,7 +15,7 @@ namespace trainstep::cluster {
 
 class JobClaim {
  public:
-  using Tell = std::function<void(std::string text)>;
+  using Log = std::function<void(std::string text)>;
   // References must outlive it.
   JobClaim(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space)
       : m_client(client), m_plan(plan), m_facts(facts), m_name_space(std::move(name_space)) {}
@@ -24,10 +24,10 @@ class JobClaim {
   // It is for the next attempt, but has no owner that outlives the job.
   [[nodiscard]] bool is_for_next() const { return exists() && !m_facts.workflow && m_facts.retry != Retry::none; }
   // Before the job with this uid is deleted: the claim stays for the next attempt. Calls `then` once, from the loop.
-  void hand_on(const std::string& job_uid, const Tell& tell, std::function<void()> then);
+  void hand_on(const std::string& job_uid, const Log& log, std::function<void()> then);
   // After that: otherwise the claim would stay until the Workflow is deleted. `job` has its apiVersion, kind, name and uid. Calls `then` once, from
   // the loop.
-  void release(Json job, Duration timeout, const Tell& tell, std::function<void()> then);
+  void release(Json job, Duration timeout, const Log& log, std::function<void()> then);
 
   void cancel() { m_change.reset(); }
 

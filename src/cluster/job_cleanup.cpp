@@ -51,12 +51,12 @@ void JobCleanup::begin(const result::Verdict& verdict) {
   if (!m_job.removing && (keep || owner_cleans)) return verdict.verdict_class == interrupted ? finish("") : mark(verdict);
   const bool leaves_claim = m_claim.is_for_next() && !m_job.at_once && !m_time.is_limited();
   if (has_succeeded || !leaves_claim) return remove_when_settled();
-  m_claim.hand_on(m_job.uid, m_sink.tell, [this] { remove_when_settled(); });
+  m_claim.hand_on(m_job.uid, m_sink.log, [this] { remove_when_settled(); });
 }
 
 void JobCleanup::mark(const result::Verdict& verdict) {
   Json patch = {{"metadata", {{"uid", m_job.uid}, {"annotations", {{outcome_annotation, std::string(result::name(verdict.verdict_class))}}}}}};
-  if (m_job.data_goes) patch["metadata"]["annotations"][data_annotation] = "gone";
+  if (m_job.data_will_be_deleted) patch["metadata"]["annotations"][data_annotation] = "gone";
   m_call = m_client.merge_patch(m_job.path, patch, {time_for_it(m_time), false}, [this](const kube::Answer& answer) {
     // 422: the name belongs to another object now.
     if (answer || kube::tells_absent(answer.error(), m_job.path.name) || answer.error().status == 422) return finish("");
@@ -66,7 +66,7 @@ void JobCleanup::mark(const result::Verdict& verdict) {
 
 // While a create whose response was lost may still take effect, the job keeps the name that it would take.
 void JobCleanup::remove_when_settled() {
-  if (!m_sink.create_may_come()) return remove_to_the_end();
+  if (!m_sink.create_may_take_effect()) return remove_to_the_end();
   m_timer = m_client.loop().timer(look_for_settled, [this] { remove_when_settled(); });
 }
 
@@ -80,10 +80,10 @@ void JobCleanup::remove_to_the_end() {
   const auto failing = [this](const kube::ApiError& problem) {
     if (std::exchange(m_failing_told, true)) return;
     const auto& why = problem.error.message;
-    m_sink.tell(problem.status == 0 ? fmt::format("cannot reach the API server ({}); waiting to delete the job", why)
-                                    : fmt::format("the job is not deleted yet ({}); trying again", why));
+    m_sink.log(problem.status == 0 ? fmt::format("cannot reach the API server ({}); waiting to delete the job", why)
+                                   : fmt::format("the job is not deleted yet ({}); trying again", why));
   };
-  const auto remains = [this](const Json& job) { m_sink.tell(fmt::format("waiting for the deleted job to end: {}", what_remains(job))); };
+  const auto remains = [this](const Json& job) { m_sink.log(fmt::format("waiting for the deleted job to end: {}", what_remains(job))); };
   const auto ended = [this](const Removal::Outcome& outcome) { finish(what_is_left(outcome, m_plan.run_id)); };
   m_removal = std::make_unique<Removal>(m_client, std::move(order), Removal::Sink{failing, remains, ended});
 }
@@ -91,7 +91,7 @@ void JobCleanup::remove_to_the_end() {
 void JobCleanup::finish(std::string problem) {
   if (!m_releases_claim) return m_sink.done(std::move(problem));
   Json job = {{"apiVersion", m_job.path.group_version}, {"kind", m_job.kind}, {"metadata", {{"name", m_job.path.name}, {"uid", m_job.uid}}}};
-  m_claim.release(std::move(job), time_for_it(m_time), m_sink.tell, [this, problem = std::move(problem)] { m_sink.done(problem); });
+  m_claim.release(std::move(job), time_for_it(m_time), m_sink.log, [this, problem = std::move(problem)] { m_sink.done(problem); });
 }
 
 }  // namespace trainstep::cluster

@@ -24,15 +24,15 @@ class JobCleanup {
     kube::Path path;
     std::string_view kind;
     std::string uid;
-    bool removing = false;     // its removal was ordered before the end …
-    bool removed = false;      // … and its deletion accepted
-    bool at_once = false;      // … whatever follows: the run was cancelled
-    bool awaits_pods = false;  // they still write during their grace: their end is waited for
-    bool data_goes = false;    // what it has delivered is or will be deleted: whoever finds the job has to create it again
+    bool removing = false;              // its removal was ordered before the end …
+    bool removed = false;               // … and its deletion accepted
+    bool at_once = false;               // … whatever follows: the run was cancelled
+    bool awaits_pods = false;           // they still write during their grace: their end is waited for
+    bool data_will_be_deleted = false;  // what it has delivered is or will be deleted: whoever finds the job has to create it again
   };
   struct Sink {
-    std::function<bool()> create_may_come;          // a create whose response was lost may still take effect
-    std::function<void(std::string text)> tell;     // what it waits for
+    std::function<bool()> create_may_take_effect;   // a create whose response was lost may still take effect
+    std::function<void(std::string text)> log;      // what it waits for
     std::function<void(std::string problem)> done;  // called once: what could not be done; empty: nothing
   };
 

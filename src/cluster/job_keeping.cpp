@@ -35,12 +35,12 @@ kube::Path JobKeeping::path() const {
 // has not done anything that its end could lose.
 void JobKeeping::begin() {
   if (!m_seen.is_taken_over() && !m_seen.waits()) return set_deadline(1);
-  m_timer = m_client.loop().timer(Duration(0), [this] { m_seen.is_taken_over() ? set_deadline(1) : look_whether_it_waits(); });
+  m_timer = m_client.loop().timer(Duration(0), [this] { m_seen.is_taken_over() ? set_deadline(1) : check_suspended(); });
 }
 
 // Its watch may be silent without being noticed: it may have been resumed, and be training. Without a response now there may be no time for the
 // DELETE.
-void JobKeeping::look_whether_it_waits() {
+void JobKeeping::check_suspended() {
   m_timer = m_client.loop().timer(m_time.left() / 4, [this] { m_sink.waits_in_queue(); });
   m_call = m_client.get(path(), {}, {Duration(0)}, [this](const kube::Answer& answer) {
     m_timer.cancel();
@@ -56,7 +56,7 @@ void JobKeeping::look_whether_it_waits() {
 // job, and that another attempt follows it – then this one was lost, and its process survived.
 void JobKeeping::set_deadline(int tries) {
   if (m_seen.is_taken_over()) {
-    m_sink.tell(std::string(is_followed));
+    m_sink.log(std::string(is_followed));
     return m_sink.kept();
   }
   const auto clusters_now = m_client.loop().now() + m_client.clock().value_or(Duration{0});
@@ -66,7 +66,7 @@ void JobKeeping::set_deadline(int tries) {
   m_lease->set(now, m_seen.started(), length, m_seen.version(), {Duration(0)},
                [this, tries, until = now + length](const std::optional<kube::ApiError>& problem) {
                  if (problem && !kube::tells_absent(*problem, m_plan.job_name)) return failed(tries, *problem);
-                 if (!problem) m_sink.tell(fmt::format("if no attempt adopts it by {}, the job ends", to_rfc3339(until)));
+                 if (!problem) m_sink.log(fmt::format("if no attempt adopts it by {}, the job ends", to_rfc3339(until)));
                  m_sink.kept();
                });
 }

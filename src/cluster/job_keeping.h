@@ -20,7 +20,7 @@ class JobKeeping {
  public:
   // Called from the loop; the last call may destroy this object.
   struct Sink {
-    std::function<void(std::string text)> tell;
+    std::function<void(std::string text)> log;
     std::function<void()> kept;  // or there is nothing that a deadline would have to end
     // It is suspended and has not started: nothing is lost, and no deadline would end it.
     std::function<void()> waits_in_queue;
@@ -37,7 +37,7 @@ class JobKeeping {
   [[nodiscard]] const std::string& problem() const { return m_problem; }
 
  private:
-  void look_whether_it_waits();
+  void check_suspended();
   void set_deadline(int tries);
   void failed(int tries, const kube::ApiError& problem);
   void look_before_next(int tries);

@@ -13,15 +13,16 @@ void JobLogs::follow(const follow::FollowLog& order) {
   auto whole = std::make_shared<bool>(true);
   sink.lost = [this, pod = order.pod, whole](const std::string& what) {
     *whole = false;
-    m_sink.tell(fmt::format("log of {}: {}", pod, what));
+    m_sink.log(fmt::format("log of {}: {}", pod, what));
   };
-  sink.waits = [this, pod = order.pod](const std::string& what) { m_sink.tell(fmt::format("log of {}: {}", pod, what)); };
+  sink.waits = [this, pod = order.pod](const std::string& what) { m_sink.log(fmt::format("log of {}: {}", pod, what)); };
   sink.ended = [this] { m_sink.ended(); };
   sink.complete = [this, member, attempt, whole] { m_sink.complete({member, attempt, *whole}); };
-  auto& kin = m_kin[{order.pod, order.container}];
-  if (!kin) kin = std::make_shared<kube::LogKin>();
+  auto& siblings = m_siblings[{order.pod, order.container}];
+  if (!siblings) siblings = std::make_shared<kube::ContainerLogs>();
   auto& log = m_logs[{member, attempt}];
-  log = std::make_unique<kube::LogStream>(m_client, kube::LogSource{m_name_space, order.pod, order.container, order.previous}, std::move(sink), kin);
+  log = std::make_unique<kube::LogStream>(m_client, kube::LogSource{m_name_space, order.pod, order.container, order.previous}, std::move(sink),
+                                          siblings);
   log->hold(m_held);
 }
 

@@ -20,8 +20,8 @@ class JobLogs {
   // Called from the loop.
   struct Sink {
     std::function<void(follow::MemberOutput output)> lines;
-    std::function<void(std::string text)> tell;  // what is lost or waited for
-    std::function<void()> ended;                 // a log, and with it perhaps the job
+    std::function<void(std::string text)> log;  // what is lost or waited for
+    std::function<void()> ended;                // a log, and with it perhaps the job
     std::function<void(follow::LogComplete complete)> complete;
   };
 
@@ -38,7 +38,7 @@ class JobLogs {
   kube::Client& m_client;
   std::string m_name_space;
   Sink m_sink;
-  std::map<std::pair<std::string, std::string>, std::shared_ptr<kube::LogKin>> m_kin;  // by pod name and container
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<kube::ContainerLogs>> m_siblings;  // by pod name and container
   std::map<std::pair<follow::MemberIndex, std::string>, std::unique_ptr<kube::LogStream>> m_logs;
   bool m_held = false;
 };

@@ -32,7 +32,7 @@ Result<void> JobPlace::connect(const Json& secret, bool in_haste) {
 // Nothing of our own cluster is known there.
 Result<void> JobPlace::connect_elsewhere(const Json& secret, bool in_haste) {
   ASSIGN(auto credentials, remote_credentials(secret));
-  credentials.token = std::make_unique<SecretToken>(m_context.home, configuration_secret(), credentials, m_context.tell);
+  credentials.token = std::make_unique<SecretToken>(m_context.home, configuration_secret(), credentials, m_context.log);
   m_facts = facts_for_job_elsewhere(std::move(m_facts));
   m_facts.written.reset();  // by another clock
   m_name_space = credentials.name_space;
@@ -72,7 +72,7 @@ Result<void> JobPlace::route(plan::Plan& plan) {
     folder->store.secret_key_key = "minio-secretkey";
   }
   TRY(route_data(plan, m_facts));
-  for (const auto& line : links_astray(plan)) m_context.tell(line);
+  for (const auto& line : links_astray(plan)) m_context.log(line);
   plan.data.task.attempt = m_context.attempt;
   return {};
 }
@@ -90,11 +90,11 @@ std::vector<OwnedObject> JobPlace::owned_objects(const plan::Plan& plan) const {
 void JobPlace::add_keys(StepData::Context& context, const plan::Plan& plan) const {
   if (m_remote) {
     context.copy = plan.job_name + "-keys";
-    context.keys_at = {m_context.configuration_secret, "minio-accesskey", "minio-secretkey"};
+    context.credentials_ref = {m_context.configuration_secret, "minio-accesskey", "minio-secretkey"};
   }
   if (m_job_store) {
     const auto& found = m_job_store->folder.store;
-    context.keys_at = {found.secret, found.access_key_key, found.secret_key_key};
+    context.credentials_ref = {found.secret, found.access_key_key, found.secret_key_key};
     if (m_job_store->keys && m_facts.folder) context.keys[m_facts.folder->store.secret] = *m_job_store->keys;
   }
 }

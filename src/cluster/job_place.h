@@ -32,7 +32,7 @@ class JobPlace {
     bool as_train_model_job;           // plan::Request::as_train_model_job
     std::uint64_t seed;                // of the client for another cluster
     std::string attempt;               // of this step: signs what its pods put on a claim
-    std::function<void(const std::string& line)> tell;
+    std::function<void(const std::string& line)> log;
   };
 
   // References must outlive it. Until connect() the job is in the cluster and namespace of the step.

@@ -9,7 +9,7 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr int most_odd_answers = 5;  // some ten seconds
+constexpr int max_unexpected_responses = 5;  // about ten seconds
 
 }  // namespace
 
@@ -41,7 +41,7 @@ void JobSearch::look(std::size_t candidate) {
     const auto& problem = answer.error();
     const bool not_served = !m_served && kube::tells_not_served(problem);
     const bool odd = !not_served && kube::is_odd(problem, m_job);
-    if (odd && m_retry.at_most != Duration(0) && ++m_odd_answers <= most_odd_answers) {
+    if (odd && m_retry.at_most != Duration(0) && ++m_odd_answers <= max_unexpected_responses) {
       m_done = done;
       m_timer = m_client.loop().timer(m_client.pause(m_odd_answers), [this, candidate] { look(candidate); });
       return;

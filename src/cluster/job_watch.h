@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/freshness.h"
 #include "cluster/pod_index.h"
+#include "cluster/version_tracker.h"
 #include "follow/event.h"
 #include "job_types/job_type.h"
 #include "job_types/pod_view.h"
@@ -38,7 +38,7 @@ class JobWatch {
     std::function<void()> job_gone;  // may be called again until ended()
     std::function<void(follow::MemberIndex member, job_types::PodView pod)> pod;
     std::function<void(follow::MemberIndex member, const std::string& uid)> pod_gone;
-    std::function<void()> pods_listed;                        // after look_again()
+    std::function<void()> pods_listed;                        // after refresh()
     std::function<void(const std::string& why)> pods_hidden;  // of another step's job
     std::function<void(Error why)> failed;
   };
@@ -49,12 +49,12 @@ class JobWatch {
   JobWatch& operator=(const JobWatch&) = delete;
 
   // A state of the job from elsewhere, such as the response to its create.
-  void look_at_job(const Json& object);
+  void handle_job(const Json& object);
   void open();
   // Closes the watches. What is being read is still reported.
   void close();
   // Reads the job, then its pods, and reports when both are at least as new as this call.
-  void look_again();
+  void refresh();
   // A log has ended, and with it perhaps the job: reads it unless its watch reports the end soon.
   void expect_end();
   // The job is gone: what is still said about it does not count.
@@ -67,17 +67,17 @@ class JobWatch {
  private:
   void watch_job();
   void watch_pods();
-  void ask_for_job();
+  void get_job();
   [[nodiscard]] bool has_gone(const kube::Answer& answer);
-  void ask_again();
-  void look_again_later(kube::Answer& answer);
+  void retry_get_job();
+  void retry_refresh(kube::Answer& answer);
   void list_pods(kube::PendingCall& call, std::function<void(kube::Answer)> done);
-  void look_at_pods_again(int turn);
+  void relist_pods(int turn);
   [[nodiscard]] bool is_behind(const Json& list);
   void pods_refused(int turn, const kube::ApiError& problem);
   bool take_list(const Json& list);
-  bool look_at_pods(const std::vector<Json>& items, const std::string& version);
-  void look_at_pod(const Json& object);
+  bool handle_pods(const std::vector<Json>& items, const std::string& version);
+  void handle_pod(const Json& object);
   void pod_over();
   void pod_gone(const std::string& uid);
   void list_pods_soon();
@@ -89,29 +89,29 @@ class JobWatch {
   Job m_job;
   Sink m_sink;
   PodIndex m_pods_by_label;
-  Freshness m_known;
+  VersionTracker m_known;
   std::map<std::string, follow::MemberIndex> m_pods;  // uid → member, of existing pods
-  struct Absence {
+  struct MissingPod {
     int lists = 0;       // consecutive ones without it
     int new_enough = 0;  // of them, those that were recent enough
   };
-  std::map<std::string, Absence> m_missing;  // pods, by uid
+  std::map<std::string, MissingPod> m_missing;  // pods, by uid
   std::unique_ptr<kube::Watch> m_job_watch, m_pod_watch;
   bool m_over = false, m_gone = false;
   bool m_pod_over = false;  // one of them has ended
-  int m_end_looks = 0;      // since something of it has ended
+  int m_end_refreshes = 0;  // since something of it has ended
   Timer m_end_timer;
   // A GET of the job by its name, in addition to its watch: whether it is gone, whether it has ended.
-  kube::PendingCall m_question;
-  Timer m_question_timer;
-  int m_questions = 0;  // that brought no response
-  int m_absences = 0;   // consecutive responses that there is no such job
-  int m_look = 0;       // identifies the last look_again()
+  kube::PendingCall m_get;
+  Timer m_get_timer;
+  int m_unanswered_gets = 0;  // that brought no response
+  int m_not_found = 0;        // consecutive responses that there is no such job
+  int m_look = 0;             // identifies the last refresh()
   kube::PendingCall m_look_call;
   Timer m_look_timer;
-  int m_vain_looks = 0;  // consecutive
-  int m_vain_lists = 0;  // the same for its pods
-  int m_old_lists = 0;   // of them, older than the job
+  int m_failed_refreshes = 0;  // consecutive
+  int m_failed_lists = 0;      // the same for its pods
+  int m_old_lists = 0;         // of them, older than the job
   kube::PendingCall m_pods_call;
   Timer m_pods_timer;
 };

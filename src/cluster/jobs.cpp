@@ -17,8 +17,8 @@ namespace trainstep::cluster {
 namespace {
 
 constexpr Duration jobs_timeout{10'000};
-constexpr int most_odd_lists = 5;          // consecutive ones, not from an API server
-constexpr std::size_t longest_name = 253;  // of any Kubernetes object
+constexpr int max_unexpected_lists = 5;       // consecutive ones, not from an API server
+constexpr std::size_t max_name_length = 253;  // of any Kubernetes object
 
 // Lists one resource after the other; a resource that is not served has no jobs.
 struct Search {
@@ -40,7 +40,7 @@ void take(kube::Client& client, const std::shared_ptr<Search>& search, const job
   auto& found = search->found;
   const bool not_served = !answer && kube::tells_not_served(answer.error());
   const bool odd = !answer && !not_served && answer.error().status == 404;  // from a gateway, which says nothing about it
-  if (odd && ++search->odd_answers <= most_odd_lists)
+  if (odd && ++search->odd_answers <= max_unexpected_lists)
     return client.loop().after(client.pause(search->odd_answers), [&client, search] { next(client, search); });
   search->odd_answers = 0;
   if (odd) answer.error().error.kind = ErrorKind::unavailable;
@@ -105,7 +105,7 @@ std::string_view resource_of(std::string_view run) {
 Result<void> check_run(std::string_view run) {
   if (const auto plural = resource_of(run); !plural.empty()) run.remove_prefix(plural.size() + 1);
   const auto allowed = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.'; };
-  if (!run.empty() && run.size() <= longest_name && std::ranges::all_of(run, allowed)) return {};
+  if (!run.empty() && run.size() <= max_name_length && std::ranges::all_of(run, allowed)) return {};
   if (trim(run).empty()) return usage_error("RUN is empty; pass a run id or job name (see trainstep list)");
   return usage_error(fmt::format("\"{}\" is not a valid run id or job name; see trainstep list", run.substr(0, 100)));
 }

@@ -16,7 +16,7 @@
 namespace trainstep::cluster {
 
 // Bucket and folder are those that the ConfigMap kfp-launcher gives for artifacts of the namespace, with `jobs` below it; mlpipeline and `jobs` if
-// there is none. The server is the one that it names, otherwise the first of objectstore::own_endpoints that responds at all; the credentials are
+// there is none. The server is the one that it names, otherwise the first of objectstore::kfp_endpoints that responds at all; the credentials are
 // those of the namespace.
 class KubeflowStore {
  public:
@@ -25,7 +25,7 @@ class KubeflowStore {
     kube::Client& home;
     http::Transport& transport;
     std::string name_space;
-    std::function<void(const std::string& line)> say;  // what was found, or why nothing was
+    std::function<void(const std::string& line)> log;  // what was found, or why nothing was
     // Adds settings that take precedence over what was found; empty: there are none.
     std::function<Result<plan::JobFolder>(plan::JobFolder)> complete{};
   };

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::ceil;
 using Seconds = std::chrono::seconds;
 
-constexpr std::int64_t longest_deadline = 1'000'000'000'000;  // seconds
+constexpr std::int64_t max_deadline = 1'000'000'000'000;  // seconds
 
 std::string kept_until(const Json& job) { return text(at(metadata_of(job), "annotations"), kept_annotation); }
 
@@ -54,7 +54,7 @@ std::string follower_of(const Json& job) { return text(at(metadata_of(job), "ann
 
 std::optional<Duration> own_deadline(const Json& job, std::optional<Duration> planned) {
   const auto seconds = is_leased(job) ? replaced_deadline(job) : written_deadline(job);
-  if (seconds) return Seconds(std::clamp<std::int64_t>(*seconds, 0, longest_deadline));
+  if (seconds) return Seconds(std::clamp<std::int64_t>(*seconds, 0, max_deadline));
   return is_leased(job) ? planned : std::nullopt;
 }
 
@@ -66,7 +66,7 @@ bool is_cut_short(const Json& job, std::optional<Duration> planned) {
   return seconds && *seconds < ceil<Seconds>(*own).count();
 }
 
-bool has_lapsed(const Json& job, const job_types::JobType& job_type, std::optional<Duration> planned) {
+bool has_expired(const Json& job, const job_types::JobType& job_type, std::optional<Duration> planned) {
   return is_cut_short(job, planned) && is_overdue(job_type.judge(job));
 }
 

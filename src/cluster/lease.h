@@ -17,7 +17,7 @@ namespace trainstep::cluster {
 // On the job: until when it is kept (RFC 3339).
 inline constexpr std::string_view kept_annotation = "trainstep.dev/kept-until";
 
-// On a job that is kept: the activeDeadlineSeconds that was replaced. Without it the job had none but that of its inputs.
+// On a job that is kept: the activeDeadlineSeconds that was replaced. Without it the job had no other deadline than that of its inputs.
 inline constexpr std::string_view own_deadline_annotation = "trainstep.dev/own-deadline";
 
 // On the job: the process that follows it, if that is not the one that created it (random, like attempt_annotation). Set by whoever adopts the job.
@@ -27,15 +27,15 @@ inline constexpr std::string_view follower_annotation = "trainstep.dev/followed-
 bool is_leased(const Json& job);
 // Empty: the one that created it.
 std::string follower_of(const Json& job);
-// Its deadline relative to its start, without the one set for keeping it, from any source: its inputs, a patch of them, a webhook or kubectl.
+// The job's deadline relative to its start, without the one set for keeping it, from any source: its inputs, a patch of them, a webhook or kubectl.
 // `planned`: that of its inputs.
 std::optional<Duration> own_deadline(const Json& job, std::optional<Duration> planned);
-// A deadline has ended it.
+// Whether a deadline has ended the job.
 bool is_overdue(const job_types::Judgement& judged);
-// It is kept, and that deadline is before its own, which still counts.
+// Whether the job is kept, and the deadline set for that is earlier than its own.
 bool is_cut_short(const Json& job, std::optional<Duration> planned);
-// It was kept, and ended by that deadline, not by its own.
-bool has_lapsed(const Json& job, const job_types::JobType& job_type, std::optional<Duration> planned);
+// Whether the job was kept, and was ended by the deadline set for that, not by its own.
+bool has_expired(const Json& job, const job_types::JobType& job_type, std::optional<Duration> planned);
 // activeDeadlineSeconds, which counts from the start of the job, for a job that is to end `length` after `now`; `started` unset: it has not started.
 // `own`: own_deadline(); the earlier one counts. Pure.
 std::int64_t deadline_seconds(Time now, std::optional<Time> started, Duration length, std::optional<Duration> own);
@@ -46,10 +46,10 @@ class Lease {
     job_types::Resource resource;
     std::string name_space, name, uid;
     std::string follower{};       // of the process that adopts it …
-    std::optional<Time> began{};  // … and when its pod was created, if by a Workflow
+    std::optional<Time> began{};  // … and when its pod was created, if a Workflow created it
   };
   using Done = std::function<void(const std::optional<kube::ApiError>& problem)>;  // called once, from the loop
-  // `own`: own_deadline(), which is restored after the keeping. `client` must outlive it.
+  // `own`: own_deadline(), which is restored when the job is no longer kept. `client` must outlive it.
   Lease(kube::Client& client, Job job, std::optional<Duration> own) : m_client(client), m_job(std::move(job)), m_own(own) {}
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;

@@ -29,7 +29,7 @@ void LeaseRemoval::remove() {
     m_removing = false;
     if (problem) return try_in(pause);
     m_seen.set_lifted();
-    m_sink.tell("removed the deadline set by another attempt");
+    m_sink.log("removed the deadline set by another attempt");
   });
 }
 

@@ -19,7 +19,7 @@ class LeaseRemoval {
   struct Sink {
     std::function<Lease::Job()> job;  // as it is to be recorded in it now
     std::function<bool()> is_wanted;  // the job is followed, and not over
-    std::function<void(std::string text)> tell;
+    std::function<void(std::string text)> log;
   };
   // References must outlive it.
   LeaseRemoval(kube::Client& client, SeenJob& seen, Sink sink) : m_client(client), m_seen(seen), m_sink(std::move(sink)), m_rests(client.loop()) {}

@@ -27,7 +27,7 @@ void OutputCollection::begin() {
   limit("total", "the whole step", limits.total, std::chrono::duration_cast<Duration>(now - m_outcome.started));
   const auto* told = m_context.backend.report();
   if (told != nullptr && !told->shortened) return download();
-  m_context.data.whole_report([this, where = std::string(told == nullptr ? ClusterBackend::untold : "")](Result<result::PodReport> report) {
+  m_context.data.whole_report([this, where = std::string(told == nullptr ? ClusterBackend::no_report_reason : "")](Result<result::PodReport> report) {
     reported(std::move(report), where);
   });
 }
@@ -47,7 +47,7 @@ void OutputCollection::limit(const std::string& option, const std::string& of, c
 // `where`: why the record is needed; empty: the pods have told most of it.
 void OutputCollection::reported(Result<result::PodReport> report, const std::string& where) {
   m_lost = m_context.data.lost();
-  if (report && report->attempt != m_context.backend.made_by()) {
+  if (report && report->attempt != m_context.backend.creating_attempt()) {
     report = of_another_job();
     m_lost = staging::Fetching::Lost::some;
   }
@@ -68,7 +68,7 @@ void OutputCollection::download() {
 }
 
 void OutputCollection::look() {
-  const bool unseen = m_context.backend.told() == result::VerdictClass::succeeded || m_context.backend.was_over();
+  const bool unseen = m_context.backend.reported_class() == result::VerdictClass::succeeded || m_context.backend.was_over();
   m_context.data.look_for(m_outcome.outputs, unseen ? StepData::Where::everywhere : StepData::Where::on_claims, [this](const Result<void>& there) {
     if (there) return read();
     m_lost = m_context.data.lost();
@@ -116,8 +116,8 @@ void OutputCollection::fetch_curves() {
 
 void OutputCollection::curves_fetched(Result<result::PodReport> report) {
   m_curves.reset();
-  if (report && report->attempt != m_context.backend.made_by()) report = of_another_job();
-  if (!report) m_context.say(fmt::format("the curves of TensorBoard logs are incomplete: {}", report.error().message));
+  if (report && report->attempt != m_context.backend.creating_attempt()) report = of_another_job();
+  if (!report) m_context.log(fmt::format("the curves of TensorBoard logs are incomplete: {}", report.error().message));
   for (auto& output : m_outcome.outputs) {
     if (!report) break;
     const auto whole = std::ranges::find(report->outputs, output.name, &result::ReportedOutput::name);

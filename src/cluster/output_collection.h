@@ -30,7 +30,7 @@ class OutputCollection {
     ClusterBackend& backend;
     StepData& data;                                         // until the end
     std::function<std::unique_ptr<StepData>()> other_data;  // another one, which can be given up
-    std::function<void(const std::string& line)> say;
+    std::function<void(const std::string& line)> log;
   };
 
   // References must outlive it. Calls `done` once, from the loop or from leave() and drop().

@@ -27,16 +27,16 @@ void OwnFacts::look(kube::Retry retry) {
   find_facts(m_context.home, m_context.name_space, m_context.pod, know_it, retry);
 }
 
-void OwnFacts::look_in_haste() {
+void OwnFacts::read_own_pod_before_stop() {
   if (m_left) return;
   m_in_haste = true;
   look({Duration(0)});
-  m_next_look = m_context.loop.timer(hasty_look, [this] { look_in_haste(); });
+  m_next_look = m_context.loop.timer(hasty_look, [this] { read_own_pod_before_stop(); });
 }
 
-void OwnFacts::know_the_run_only() {
+void OwnFacts::continue_with_run_id() {
   if (m_left) return;
-  m_context.tell("cannot read this step's own pod: looking for a job by its run id only");
+  m_context.log("cannot read this step's own pod: looking for a job by its run id only");
   Facts facts;
   facts.name_space = m_context.pod.name_space.empty() ? m_context.name_space : m_context.pod.name_space;
   finish(std::move(facts));

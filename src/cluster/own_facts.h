@@ -20,7 +20,7 @@ class OwnFacts {
     kube::Client& home;      // of the cluster of the step
     std::string name_space;  // of the step
     OwnPod pod;
-    std::function<void(const std::string& line)> tell;
+    std::function<void(const std::string& line)> log;
   };
 
   // References must outlive it. Calls `done` once, from the loop. Errors: as find_facts().
@@ -32,9 +32,9 @@ class OwnFacts {
   // Nothing has to be read: calls `done` with these.
   void use(Facts facts);
   // A stop was requested: a pending response may never come, and the pause before the next request may be longer than our grace.
-  void look_in_haste();
+  void read_own_pod_before_stop();
   // Our own pod could not be read in time. A run id that is an input is enough to know the name of the job.
-  void know_the_run_only();
+  void continue_with_run_id();
   // They are not needed any more: `done` is not called.
   void leave() { m_left = true; }
 

@@ -33,11 +33,11 @@ OwnedObject secret(const std::string& name, const Json& text_by_key) {
   return {"secrets", {{"apiVersion", "v1"}, {"kind", "Secret"}, {"metadata", {{"name", name}}}, {"stringData", text_by_key}}, false};
 }
 
-OwnedObjects::OwnedObjects(kube::Client& client, Json job, std::vector<OwnedObject> objects, Tell tell, std::function<void(Result<void>)> done)
+OwnedObjects::OwnedObjects(kube::Client& client, Json job, std::vector<OwnedObject> objects, Log log, std::function<void(Result<void>)> done)
     : m_client(client),
       m_job(std::move(job)),
       m_owned_objects(std::move(objects)),
-      m_tell(std::move(tell)),
+      m_log(std::move(log)),
       m_done(std::move(done)),
       m_gone_by(client.loop()) {
   next();
@@ -85,8 +85,8 @@ void OwnedObjects::join(const Json& claim) {
     }
     if (!answer) {
       const auto owners = shown_owners(claim);
-      m_tell(fmt::format("claim {} was created for other jobs and cannot be shared with this one: it {}{} ({})", path(true).name,
-                         owners.empty() ? "stays" : "is deleted with ", owners, answer.error().error.message));
+      m_log(fmt::format("claim {} was created for other jobs and cannot be shared with this one: it {}{} ({})", path(true).name,
+                        owners.empty() ? "stays" : "is deleted with ", owners, answer.error().error.message));
     }
     made();
   });
@@ -105,7 +105,7 @@ void OwnedObjects::await_gone(bool going) {
     return finish(
         Error{ErrorKind::unavailable, going ? "its deletion is taking too long: pods of another job may be using it, or a finalizer is blocking it"
                                             : "the one of a deleted job still exists"});
-  if (going && !std::exchange(m_told_going, true)) m_tell(fmt::format("{} is being deleted: waiting to recreate it", path(true).name));
+  if (going && !std::exchange(m_told_going, true)) m_log(fmt::format("{} is being deleted: waiting to recreate it", path(true).name));
   m_timer = m_client.loop().timer(objects_interval, [this] { look(); });
 }
 

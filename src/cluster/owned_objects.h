@@ -28,10 +28,10 @@ OwnedObject secret(const std::string& name, const Json& text_by_key);
 // that was created for jobs becomes this one's as well (claim_owners.h).
 class OwnedObjects {
  public:
-  using Tell = std::function<void(std::string)>;
+  using Log = std::function<void(std::string)>;
   // The client must outlive it. `job`: as returned by the API server. `tell`: what is waited for, or could not be done. `done`: called once, from the
   // loop. Errors: denied, input, unavailable.
-  OwnedObjects(kube::Client& client, Json job, std::vector<OwnedObject> objects, Tell tell, std::function<void(Result<void>)> done);
+  OwnedObjects(kube::Client& client, Json job, std::vector<OwnedObject> objects, Log log, std::function<void(Result<void>)> done);
   OwnedObjects(const OwnedObjects&) = delete;
   OwnedObjects& operator=(const OwnedObjects&) = delete;
 
@@ -51,7 +51,7 @@ class OwnedObjects {
   Json m_job;
   std::vector<OwnedObject> m_owned_objects;
   std::size_t m_at = 0;
-  Tell m_tell;
+  Log m_log;
   std::function<void(Result<void>)> m_done;
   kube::PendingCall m_call;
   Timer m_timer;

@@ -91,7 +91,7 @@ Existing judge_existing(const Json& object, const plan::Plan& plan, const job_ty
   const auto& wanted = plan.options.reattach;
   if (wanted == "never" || (wanted == "unfinished" && !outcome.empty())) return Existing::unwanted;
   if (!entry(object, "annotations", data_annotation).empty()) return Existing::emptied;
-  if (has_lapsed(object, job_type, plan.options.run_policy.active_deadline)) return Existing::lapsed;
+  if (has_expired(object, job_type, plan.options.run_policy.active_deadline)) return Existing::lapsed;
   if (!outcome.empty() && outcome != "succeeded" && is_no_success(job_type.judge(object))) return Existing::reported_failure;
   const auto hash = entry(object, "annotations", job_types::spec_hash_annotation);
   if (!hash.empty() && has_data_elsewhere(object, plan)) return Existing::other_spec;

@@ -8,7 +8,7 @@
 
 #include "cluster/data.h"
 #include "cluster/job_data.h"
-#include "cluster/secret_keys.h"
+#include "cluster/secret_credentials.h"
 #include "objectstore/provider.h"
 
 namespace trainstep::cluster {
@@ -25,29 +25,29 @@ PlanPreparation::PlanPreparation(Context context, Sink sink) : m_context(std::mo
 void PlanPreparation::begin() {
   m_configured = m_context.configuration_secret.empty();
   m_kubeflow_store.reset();
-  m_lacking.reset();
-  m_context.wants_stores ? look_for_stores() : configure();
+  m_unavailable.reset();
+  m_context.wants_stores ? read_store_configuration() : configure();
 }
 
 bool PlanPreparation::stop() {
   m_stopped = true;
-  if (!m_claim_look) return false;
-  m_context.loop.post(m_lifetime.bind([this] { m_claim_look->leave(); }));
+  if (!m_claim_reader) return false;
+  m_context.loop.post(m_lifetime.bind([this] { m_claim_reader->leave(); }));
   return true;
 }
 
-void PlanPreparation::leave_store() { m_kubeflow_store.reset(); }
+void PlanPreparation::cancel_store_search() { m_kubeflow_store.reset(); }
 
-void PlanPreparation::look_for_stores() {
+void PlanPreparation::read_store_configuration() {
   m_reading = "the ConfigMap kfp-launcher";
-  const auto tell = m_lifetime.bind([this](const std::string& line) { m_context.tell(line); });
-  find_stores(m_context.home, m_context.name_space, tell, m_lifetime.bind([this](Result<std::string> stores) {
+  const auto log = m_lifetime.bind([this](const std::string& line) { m_context.log(line); });
+  find_stores(m_context.home, m_context.name_space, log, m_lifetime.bind([this](Result<std::string> stores) {
     if (m_left) return;
     if (stores) {
       m_context.place.set_stores(*stores);
       m_context.facts.stores = std::move(*stores);
     } else {
-      m_lacking = std::move(stores.error());
+      m_unavailable = std::move(stores.error());
     }
     configure();
   }));
@@ -61,19 +61,19 @@ void PlanPreparation::configure() {
     m_configured = answer.has_value();
     auto connected =
         answer ? m_context.place.connect(*answer, m_stopped) : about_secret(answer.error(), m_context.name_space, m_context.configuration_secret);
-    if (!connected) return m_sink.lacking(in_context("cluster_configuration_secret", std::move(connected.error())));
-    if (const auto at = m_context.place.missing_keys()) return find_remote_keys(*at);
+    if (!connected) return m_sink.unavailable(in_context("cluster_configuration_secret", std::move(connected.error())));
+    if (const auto at = m_context.place.missing_keys()) return find_remote_credentials(*at);
     make_plan();
   });
 }
 
 // Another cluster does not have the Secret of this one: the job takes its credentials along.
-void PlanPreparation::find_remote_keys(const objectstore::CredentialsRef& at) {
+void PlanPreparation::find_remote_credentials(const objectstore::CredentialsRef& at) {
   m_reading = "the Secret " + at.secret;
   m_call = m_context.home.get({"v1", "secrets", m_context.name_space, at.secret, ""}, {}, secret_retry, [this, at](const kube::Answer& answer) {
     if (m_left) return;
-    auto keys = keys_from(answer, m_context.name_space, at);
-    if (!keys) return m_sink.lacking(keys.error());
+    auto keys = credentials_from(answer, m_context.name_space, at);
+    if (!keys) return m_sink.unavailable(keys.error());
     m_context.place.set_keys(std::move(*keys));
     make_plan();
   });
@@ -83,20 +83,20 @@ void PlanPreparation::make_plan() {
   auto plan = m_context.make_plan();
   if (!plan) return m_sink.failed(plan.error());
   m_configured = true;
-  if (m_lacking) return m_sink.lacking(*m_lacking);
+  if (m_unavailable) return m_sink.unavailable(*m_unavailable);
   if (lacks_store(*plan)) return find_kubeflow_store();
-  if (!m_context.looks_on)
+  if (!m_context.is_observer)
     if (auto routed = m_context.place.route(*plan); !routed) {
-      if (m_stopped || (m_kubeflow_store && !m_context.place.facts().folder)) return m_sink.lacking(routed.error());
+      if (m_stopped || (m_kubeflow_store && !m_context.place.facts().folder)) return m_sink.unavailable(routed.error());
       return m_sink.failed(routed.error());
     }
-  look_at_claims(std::move(*plan));
+  check_claims(std::move(*plan));
 }
 
 // In a pod, from which such a server can be reached; the pods of another cluster cannot reach it.
 bool PlanPreparation::lacks_store(const plan::Plan& plan) const {
   const auto& place = m_context.place;
-  if (m_kubeflow_store || place.is_remote() || m_stopped || m_context.looks_on || !m_context.in_pod || place.facts().folder) return false;
+  if (m_kubeflow_store || place.is_remote() || m_stopped || m_context.is_observer || !m_context.in_pod || place.facts().folder) return false;
   if (plan.as_train_model_job) return true;
   const auto facts = data_facts(plan, place.facts());
   return facts && plan::lacks_folder(plan, *facts);
@@ -107,12 +107,12 @@ void PlanPreparation::find_kubeflow_store() {
   m_reading = "the object store of Kubeflow Pipelines";
   const auto done = [this](Result<std::optional<plan::JobFolder>> folder) {
     if (m_left) return;
-    if (!folder) return m_sink.lacking(folder.error());
+    if (!folder) return m_sink.unavailable(folder.error());
     const bool found = folder->has_value();
     m_context.place.set_folder(std::move(*folder));
     found && m_kubeflow_store->was_searched() ? prefer_earlier_store() : make_plan();
   };
-  KubeflowStore::Context context{m_context.home, m_context.transport, m_context.name_space, m_context.tell, {}};
+  KubeflowStore::Context context{m_context.home, m_context.transport, m_context.name_space, m_context.log, {}};
   if (m_context.place.completes_stores()) context.complete = [this](const plan::JobFolder& found) { return m_context.place.complete(found); };
   m_kubeflow_store = std::make_unique<KubeflowStore>(std::move(context), done);
 }
@@ -127,10 +127,10 @@ void PlanPreparation::prefer_earlier_store() {
     auto folder = m_context.place.facts().folder;
     const auto is_own = [&](std::string_view own) { return earlier->store.endpoint == fmt::format("http://{}", own); };
     if (earlier && folder && earlier->uri == folder->uri && earlier->store.endpoint != folder->store.endpoint &&
-        std::ranges::any_of(objectstore::own_endpoints, is_own)) {
+        std::ranges::any_of(objectstore::kfp_endpoints, is_own)) {
       folder->store.endpoint = earlier->store.endpoint;
       m_context.place.set_folder(folder);
-      m_context.tell(fmt::format("the job of an earlier attempt uses {}", folder->store.endpoint));
+      m_context.log(fmt::format("the job of an earlier attempt uses {}", folder->store.endpoint));
     }
     make_plan();
   };
@@ -139,24 +139,24 @@ void PlanPreparation::prefer_earlier_store() {
 }
 
 // If only one node can have a claim, the pods go there. A job that is only to be ended is found by its name.
-void PlanPreparation::look_at_claims(plan::Plan plan) {
+void PlanPreparation::check_claims(plan::Plan plan) {
   auto claims = mounted_claims(plan);
-  if (m_stopped || m_context.looks_on || claims.empty()) return m_sink.planned(std::move(plan));
+  if (m_stopped || m_context.is_observer || claims.empty()) return m_sink.planned(std::move(plan));
   m_reading = "claim " + claims.back().name;
   const auto shared = std::make_shared<plan::Plan>(std::move(plan));
   const auto done = [this, shared](const Result<std::map<std::string, ClaimAccess>>& access) {
     if (m_left) return;
     if (m_stopped) return m_sink.planned(std::move(*shared));  // which only ends what exists
-    if (!access) return m_sink.lacking(access.error());
+    if (!access) return m_sink.unavailable(access.error());
     auto nodes = nodes_for(*shared, m_context.place.facts(), *access);
     if (!nodes) return m_sink.failed(nodes.error());
-    if (const auto line = describe(*nodes); !line.empty() && line != describe(shared->nodes)) m_context.tell(line);
+    if (const auto line = describe(*nodes); !line.empty() && line != describe(shared->nodes)) m_context.log(line);
     shared->nodes = std::move(*nodes);
     m_sink.planned(std::move(*shared));
   };
   const auto& place = m_context.place;
-  m_claim_look = std::make_unique<ClaimLook>(ClaimLook::Context{place.client(), place.name_space(), place.access_mode(), m_context.tell},
-                                             std::move(claims), done);
+  m_claim_reader = std::make_unique<ClaimModesReader>(
+      ClaimModesReader::Context{place.client(), place.name_space(), place.access_mode(), m_context.log}, std::move(claims), done);
 }
 
 }  // namespace trainstep::cluster

@@ -1,4 +1,4 @@
-// From what a step was told to the plan of its job: reads what the plan depends on.
+// Makes the plan of a job from the step's inputs: reads what the plan depends on.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -27,19 +27,19 @@ class PlanPreparation {
     Loop& loop;
     http::Transport& transport;
     kube::Client& home;  // of the cluster of the step
-    JobPlace& place;     // gets what is found out
-    Facts& facts;        // of the step: gets KFP's configuration of object stores
+    JobPlace& place;     // receives what was found
+    Facts& facts;        // of the step: receives KFP's configuration of object stores
     std::string name_space;
     bool wants_stores;                              // an input or output has an address in an object store
     std::string configuration_secret;               // its name; empty: there is none
-    bool looks_on;                                  // for a job that exists: nothing is routed
-    bool in_pod;                                    // from which a server that only pods reach can be reached
+    bool is_observer;                               // only follows an existing job: no data is routed
+    bool in_pod;                                    // so servers that only pods can reach are reachable
     std::function<Result<plan::Plan>()> make_plan;  // from the facts. Errors: input
-    std::function<void(const std::string& line)> tell;
+    std::function<void(const std::string& line)> log;
   };
   struct Sink {
     std::function<void(plan::Plan plan)> planned;
-    std::function<void(Error why)> lacking;  // no job can be created, but one of an earlier attempt may be followed
+    std::function<void(Error why)> unavailable;  // no job can be created, but one of an earlier attempt may be followed
     std::function<void(Error why)> failed;
   };
 
@@ -48,37 +48,37 @@ class PlanPreparation {
   PlanPreparation(const PlanPreparation&) = delete;
   PlanPreparation& operator=(const PlanPreparation&) = delete;
 
-  // Allowed again: everything is read again. Then calls one function of the sink, from the loop or immediately.
+  // May be called again; everything is then read again. Then calls one function of the sink, from the loop or immediately.
   void begin();
-  // A stop was requested: the plan only has to name a job that exists. False: what is being read is awaited nevertheless.
+  // A stop was requested: the plan only has to name a job that exists. False: the read in progress is still waited for.
   bool stop();
-  // Another plan is followed, or none: the sink is not called any more.
+  // The caller follows another plan, or none: the sink is no longer called.
   void leave() { m_left = true; }
-  // Nor is the store looked for.
-  void leave_store();
+  // Stops looking for Kubeflow's own store.
+  void cancel_store_search();
   // Whether it is known which cluster the job is in.
   [[nodiscard]] bool is_configured() const { return m_configured; }
   // What is being read: "claim data".
   [[nodiscard]] const std::string& reading() const { return m_reading; }
 
  private:
-  void look_for_stores();
+  void read_store_configuration();
   void configure();
-  void find_remote_keys(const objectstore::CredentialsRef& at);
+  void find_remote_credentials(const objectstore::CredentialsRef& at);
   void make_plan();
   [[nodiscard]] bool lacks_store(const plan::Plan& plan) const;
   void find_kubeflow_store();
   void prefer_earlier_store();
-  void look_at_claims(plan::Plan plan);
+  void check_claims(plan::Plan plan);
 
   Context m_context;
   Sink m_sink;
   std::unique_ptr<KubeflowStore> m_kubeflow_store;  // once it has been looked for
   std::unique_ptr<JobSearch> m_store_search;
-  std::unique_ptr<ClaimLook> m_claim_look;  // null: no claim has to be checked
-  kube::PendingCall m_call;                 // reads a Secret
+  std::unique_ptr<ClaimModesReader> m_claim_reader;  // null: no claim has to be checked
+  kube::PendingCall m_call;                          // reads a Secret
   std::string m_reading;
-  std::optional<Error> m_lacking;  // KFP's configuration could not be read
+  std::optional<Error> m_unavailable;  // KFP's configuration could not be read
   bool m_configured = false;
   bool m_stopped = false;
   bool m_left = false;

@@ -56,7 +56,7 @@ PodDryRun::PodDryRun(kube::Client& client, std::vector<DryRunPod> pods, std::str
   m_call = m_client.create(reviews, access_review({"", "pods", "create"}, m_name_space), false, dry_run_retry, [this](const kube::Answer& answer) {
     if (!answer) return m_sink.done(answer.error().error);
     if (allowed(*answer)) return try_pods(0);
-    look_at_label();
+    read_namespace_level();
   });
 }
 
@@ -66,7 +66,7 @@ void PodDryRun::create(const Json& pod, std::function<void(const kube::Answer&)>
 
 void PodDryRun::try_pods(std::size_t index) {
   if (index == m_pods.size()) {
-    if (m_well) tell(ok, "Pod Security admits the pods");
+    if (m_well) log(ok, "Pod Security admits the pods");
     return m_sink.done({});
   }
   create(m_pods[index].pod, [this, index](const kube::Answer& answer) {
@@ -76,10 +76,9 @@ void PodDryRun::try_pods(std::size_t index) {
     m_well = false;
     const auto& message = answer.error().error.message;
     if (const auto refusal = pod_security_in(message); !refusal.empty())
-      tell(error,
-           fmt::format("pods of {} would be rejected, because each {}; set the missing fields in job_options.security_context", type, refusal));
+      log(error, fmt::format("pods of {} would be rejected, because each {}; set the missing fields in job_options.security_context", type, refusal));
     else  // a webhook may decide by the user, which will be the job's controller
-      tell(message.find("admission webhook") == std::string::npos ? error : warning, fmt::format("pods of {} would be rejected: {}", type, message));
+      log(message.find("admission webhook") == std::string::npos ? error : warning, fmt::format("pods of {} would be rejected: {}", type, message));
     try_pods(index + 1);
   });
 }
@@ -91,22 +90,22 @@ void PodDryRun::try_injected(std::size_t index) {
   pod["spec"]["initContainers"].push_back(injected->init_container);
   create(pod, [this, index, injected = *injected](const kube::Answer& answer) {
     if (!answer && kube::retryable(answer.error())) return m_sink.done(answer.error().error);
-    if (!is_taken(answer)) tell_of_injected(m_pods[index].type, injected, pod_security_in(answer.error().error.message));
+    if (!is_taken(answer)) report_injected(m_pods[index].type, injected, pod_security_in(answer.error().error.message));
     try_pods(index + 1);
   });
 }
 
-void PodDryRun::tell_of_injected(const std::string& type, const job_types::Injected& injected, const std::string& refusal) {
+void PodDryRun::report_injected(const std::string& type, const job_types::InjectedContainer& injected, const std::string& refusal) {
   m_well = false;
-  tell(warning, fmt::format("the operator's container {} would, by default, cause pods of {} to be rejected{}{}; {}",
-                            text(&injected.init_container, "name"), type, refusal.empty() ? "" : ", because each ", refusal, injected.remedy));
+  log(warning, fmt::format("the operator's container {} would, by default, cause pods of {} to be rejected{}{}; {}",
+                           text(&injected.init_container, "name"), type, refusal.empty() ? "" : ", because each ", refusal, injected.remedy));
 }
 
-void PodDryRun::look_at_label() {
+void PodDryRun::read_namespace_level() {
   m_call = m_client.get({"v1", "namespaces", "", m_name_space, ""}, {}, dry_run_retry, [this](const kube::Answer& answer) {
     if (!answer && answer.error().status != 403) return m_sink.done(answer.error().error);
     if (!answer)
-      tell(warning, "no permission to dry-run pods or read the namespace: cannot tell whether Pod Security admits them");
+      log(warning, "no permission to dry-run pods or read the namespace: cannot tell whether Pod Security admits them");
     else
       judge_label(text(at(metadata_of(*answer), "labels"), std::string(label)));
     m_sink.done({});
@@ -114,13 +113,13 @@ void PodDryRun::look_at_label() {
 }
 
 void PodDryRun::judge_label(const std::string& level) {
-  if (level.empty() || level == "privileged") return tell(ok, "the namespace enforces no Pod Security level");
-  tell(warning, fmt::format("the namespace enforces Pod Security level {}; checking whether the program's container complies requires permission to "
-                            "create pods; see job_options.security_context",
-                            level));
+  if (level.empty() || level == "privileged") return log(ok, "the namespace enforces no Pod Security level");
+  log(warning, fmt::format("the namespace enforces Pod Security level {}; checking whether the program's container complies requires permission to "
+                           "create pods; see job_options.security_context",
+                           level));
   if (level != "restricted") return;
   for (const auto& pod : m_pods)
-    if (const auto& injected = pod.injected; injected) tell_of_injected(pod.type, *injected, "");
+    if (const auto& injected = pod.injected; injected) report_injected(pod.type, *injected, "");
 }
 
 }  // namespace trainstep::cluster

@@ -17,9 +17,9 @@
 namespace trainstep::cluster {
 
 struct DryRunPod {
-  std::string type;                             // of the replica: "Worker"
-  Json pod;                                     // as in the manifest of the job
-  std::optional<job_types::Injected> injected;  // what the operator adds
+  std::string type;                                      // of the replica: "Worker"
+  Json pod;                                              // as in the manifest of the job
+  std::optional<job_types::InjectedContainer> injected;  // what the operator adds
 };
 
 // One for each replica type. `object`: the job as the API server would accept it. Pure.
@@ -43,10 +43,10 @@ class PodDryRun {
   void try_pods(std::size_t at);
   void try_injected(std::size_t at);
   void create(const Json& pod, std::function<void(const kube::Answer&)> done);
-  void look_at_label();
-  void tell_of_injected(const std::string& type, const job_types::Injected& injected, const std::string& refusal);
+  void read_namespace_level();
+  void report_injected(const std::string& type, const job_types::InjectedContainer& injected, const std::string& refusal);
   void judge_label(const std::string& level);
-  void tell(Finding::Severity severity, std::string text) { m_sink.found({severity, std::move(text)}); }
+  void log(Finding::Severity severity, std::string text) { m_sink.found({severity, std::move(text)}); }
 
   kube::Client& m_client;
   std::vector<DryRunPod> m_pods;

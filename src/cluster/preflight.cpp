@@ -39,7 +39,7 @@ Preflight::Preflight(kube::Client& client, http::Transport& transport, const pla
                                    nullptr, Submission::Depth::dry_run);
 }
 
-void Preflight::tell(Finding::Severity severity, std::string text) {
+void Preflight::log(Finding::Severity severity, std::string text) {
   m_diagnosis.failed = m_diagnosis.failed || severity == error;
   m_sink.found({severity, std::move(text)});
 }
@@ -48,17 +48,17 @@ void Preflight::submitted(const Result<Submitted>& result) {
   if (!result && result.error().kind == ErrorKind::unavailable) return m_sink.done(result.error());
   const auto resource = m_submission->resource();
   if (!result)
-    tell(error, result.error().message);
+    log(error, result.error().message);
   else if (result->adopted)
-    tell(warning,
-         fmt::format("{}/{} of this run already exists: the step would adopt it, or recreate it if it has failed", resource.plural, m_plan.job_name));
+    log(warning,
+        fmt::format("{}/{} of this run already exists: the step would adopt it, or recreate it if it has failed", resource.plural, m_plan.job_name));
   else
-    tell(ok, fmt::format("{} {} would be accepted as {} of {}", m_plan.job_type, m_plan.job_name, resource.plural, resource.group_version));
+    log(ok, fmt::format("{} {} would be accepted as {} of {}", m_plan.job_type, m_plan.job_name, resource.plural, resource.group_version));
   if (result) m_object = result->object;
-  look_at_claim();
+  check_claim();
 }
 
-void Preflight::look_at_claim() {
+void Preflight::check_claim() {
   const auto begin = [this] {
     m_permissions = permissions_of(m_submission->resource(), m_facts);
     for (auto& right : data_permissions_of(m_plan, m_data)) m_permissions.push_back(std::move(right));
@@ -78,7 +78,7 @@ void Preflight::look_at_claim() {
 
 void Preflight::ask(std::size_t right) {
   if (right == m_permissions.size()) {
-    if (m_diagnosis.missing.empty()) tell(ok, fmt::format("all {} permissions in namespace {}", m_permissions.size(), m_name_space));
+    if (m_diagnosis.missing.empty()) log(ok, fmt::format("all {} permissions in namespace {}", m_permissions.size(), m_name_space));
     return check_credentials();
   }
   const kube::Path reviews{"authorization.k8s.io/v1", "selfsubjectaccessreviews"};
@@ -91,7 +91,7 @@ void Preflight::answered(std::size_t right, const kube::Answer& answer) {
   const auto& asked = m_permissions[right];
   if (!allowed(*answer)) {
     m_diagnosis.missing.push_back(asked);
-    tell(asked.needed ? error : warning, described(asked, m_name_space));
+    log(asked.needed ? error : warning, described(asked, m_name_space));
   }
   ask(right + 1);
 }
@@ -100,35 +100,35 @@ void Preflight::answered(std::size_t right, const kube::Answer& answer) {
 void Preflight::check_credentials() {
   const auto is_of_secrets = [](const Permission& right) { return right.resource == "secrets"; };
   if (std::ranges::any_of(m_diagnosis.missing, is_of_secrets)) return try_pods();
-  StepData::Context context{m_client, m_transport, m_name_space, m_data.environment, {}, 0, [this](const std::string& line) { tell(warning, line); }};
+  StepData::Context context{m_client, m_transport, m_name_space, m_data.environment, {}, 0, [this](const std::string& line) { log(warning, line); }};
   context.retry = preflight_retry;
   m_step_data = std::make_unique<StepData>(m_plan, std::move(context));
   m_step_data->read_credentials([this](const Result<void>& found) {
     if (!found && found.error().kind == ErrorKind::unavailable) return m_sink.done(found.error());
-    if (!found) tell(error, found.error().message);
+    if (!found) log(error, found.error().message);
     try_pods();
   });
 }
 
 void Preflight::try_pods() {
-  if (m_object.is_null()) return look_at_quotas();
-  const auto found = [this](const Finding& finding) { tell(finding.severity, finding.text); };
+  if (m_object.is_null()) return check_quotas();
+  const auto found = [this](const Finding& finding) { log(finding.severity, finding.text); };
   m_pod_dry_run = std::make_unique<PodDryRun>(m_client, dry_run_pods(m_object, m_plan, m_submission->resource()), m_name_space,
                                               PodDryRun::Sink{found, [this](Result<void> done) {
                                                                 if (!done) return m_sink.done(std::move(done.error()));
-                                                                look_at_quotas();
+                                                                check_quotas();
                                                               }});
 }
 
-void Preflight::look_at_quotas() {
+void Preflight::check_quotas() {
   m_call = m_client.list({"v1", "resourcequotas", m_name_space}, {}, preflight_retry, [this](const kube::Answer& answer) {
     if (!answer && answer.error().status != 403) return m_sink.done(answer.error().error);
     if (!answer) {
-      tell(warning, "no permission to read quotas: cannot tell whether they are sufficient");
+      log(warning, "no permission to read quotas: cannot tell whether they are sufficient");
     } else {
       const auto sentences = quota_shortfalls(*answer, job_types::find(m_plan.job_type).replicas(m_plan), m_plan.options.gpu_resource);
-      for (const auto& sentence : sentences) tell(warning, sentence + "; the job would wait");
-      if (sentences.empty()) tell(ok, (*answer)["items"].empty() ? "no quota" : "the quotas are sufficient");
+      for (const auto& sentence : sentences) log(warning, sentence + "; the job would wait");
+      if (sentences.empty()) log(ok, (*answer)["items"].empty() ? "no quota" : "the quotas are sufficient");
     }
     m_sink.done(std::move(m_diagnosis));
   });

@@ -40,13 +40,13 @@ class Preflight {
 
  private:
   void submitted(const Result<Submitted>& result);
-  void look_at_claim();
+  void check_claim();
   void ask(std::size_t right);
   void answered(std::size_t right, const kube::Answer& answer);
   void check_credentials();
   void try_pods();
-  void look_at_quotas();
-  void tell(Finding::Severity severity, std::string text);
+  void check_quotas();
+  void log(Finding::Severity severity, std::string text);
 
   kube::Client& m_client;
   http::Transport& m_transport;

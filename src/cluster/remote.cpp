@@ -163,7 +163,7 @@ bool names_a_cluster(const Json& secret) {
 }
 
 plan::JobFolder usual_folder() {
-  const auto& keys = objectstore::own_keys;
+  const auto& keys = objectstore::kfp_credentials;
   return {"s3://mlpipeline/jobs", {"", "us-east-1", true, keys.secret, keys.access_key_key, keys.secret_key_key}};
 }
 

@@ -13,7 +13,7 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr int most_versioned_conflicts = 5;  // of an object that changes between each look and its DELETE; then it is deleted as it is
+constexpr int max_versioned_conflicts = 5;  // of an object that changes between each look and its DELETE; then it is deleted as it is
 // An API server that has just started rejects all requests for a moment; a later rejection is final.
 constexpr Duration refusal_timeout{10'000};
 // How long a response is waited for silently, and before the object is read instead.
@@ -63,7 +63,7 @@ void Removal::limit_tries() {
 
 void Removal::remove() {
   ++m_tries;
-  const bool versioned = !m_order.version.empty() && m_conflicts < most_versioned_conflicts;
+  const bool versioned = !m_order.version.empty() && m_conflicts < max_versioned_conflicts;
   const kube::Preconditions seen{m_order.uid, versioned ? m_order.version : ""};
   m_call = m_client.remove(m_order.path, kube::Propagation::foreground, seen, {Duration(0)}, [this, versioned](const kube::Answer& answer) {
     m_due.cancel();

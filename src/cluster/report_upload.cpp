@@ -41,7 +41,7 @@ void ReportUpload::find_keys(const std::string& providers) {
     return put(objectstore::keys_of(home.loop(), m_context.transport, m_context.environment, m_provider.store.region));
   m_call = home.get({"v1", "secrets", m_context.name_space, m_provider.keys.secret, ""}, {}, {upload_timeout, false}, [this](kube::Answer answer) {
     if (!answer) return finish(in_context("credentials of the object store", std::move(answer.error().error)));
-    auto keys = keys_in(*answer, m_provider.keys);
+    auto keys = decode_credentials(*answer, m_provider.keys);
     if (!keys) return finish(std::move(keys.error()));
     put(objectstore::fixed_credentials(std::move(*keys)));
   });

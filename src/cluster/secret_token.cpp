@@ -13,13 +13,13 @@ constexpr Duration token_timeout{5'000};
 
 }  // namespace
 
-SecretToken::SecretToken(kube::Client& home, kube::Path secret, kube::Credentials& first, Say say)
+SecretToken::SecretToken(kube::Client& home, kube::Path secret, kube::Credentials& first, Log log)
     : m_home(home),
       m_secret(std::move(secret)),
       m_server(first.server.origin()),
       m_token(std::move(first.token)),
       m_endpoint(first.endpoint),
-      m_say(std::move(say)),
+      m_log(std::move(log)),
       m_read(home.loop().now()) {}
 
 // A request with the token is retried for a minute, so a refusal too soon after the last read occurs again.
@@ -35,17 +35,17 @@ void SecretToken::refused() {
 void SecretToken::take(kube::Answer answer) {
   const auto about = m_server + " does not accept the token of Secret " + m_secret.name;
   auto found = answer ? remote_credentials(*answer) : Result<kube::Credentials>(std::move(answer.error().error));
-  if (!found) return say_once(about + ", which cannot be reread: " + found.error().message);
-  if (found->server.origin() != m_server) return say_once(about + ", which now names another server: " + found->server.origin());
-  if (is_the_same(*found)) return say_once(about + "; put a new one into the Secret");
+  if (!found) return log_once(about + ", which cannot be reread: " + found.error().message);
+  if (found->server.origin() != m_server) return log_once(about + ", which now names another server: " + found->server.origin());
+  if (is_the_same(*found)) return log_once(about + "; put a new one into the Secret");
   m_token = std::move(found->token);
   m_endpoint = std::move(found->endpoint);
   m_said.clear();
-  m_say(about + "; using its new one");
+  m_log(about + "; using its new one");
 }
 
-void SecretToken::say_once(const std::string& line) {
-  if (std::exchange(m_said, line) != line) m_say(line);
+void SecretToken::log_once(const std::string& line) {
+  if (std::exchange(m_said, line) != line) m_log(line);
 }
 
 bool SecretToken::is_the_same(const kube::Credentials& found) {

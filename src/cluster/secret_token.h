@@ -15,9 +15,9 @@ namespace trainstep::cluster {
 // If it cannot be read, is unchanged, or names another server, the old ones are kept. `say` reports the result.
 class SecretToken : public kube::SlowTokenSource {
  public:
-  using Say = std::function<void(const std::string&)>;
+  using Log = std::function<void(const std::string&)>;
   // References must outlive it. `first`: the contents of the Secret so far; takes its token.
-  SecretToken(kube::Client& home, kube::Path secret, kube::Credentials& first, Say say);
+  SecretToken(kube::Client& home, kube::Path secret, kube::Credentials& first, Log log);
   SecretToken(const SecretToken&) = delete;
   SecretToken& operator=(const SecretToken&) = delete;
 
@@ -28,7 +28,7 @@ class SecretToken : public kube::SlowTokenSource {
 
  private:
   void take(kube::Answer answer);
-  void say_once(const std::string& line);
+  void log_once(const std::string& line);
   [[nodiscard]] bool is_the_same(const kube::Credentials& found);
 
   kube::Client& m_home;
@@ -36,7 +36,7 @@ class SecretToken : public kube::SlowTokenSource {
   std::string m_server;
   std::unique_ptr<kube::TokenSource> m_token;
   std::shared_ptr<const http::Endpoint> m_endpoint;
-  Say m_say;
+  Log m_log;
   std::string m_said;
   Time m_read;
   kube::PendingCall m_call;

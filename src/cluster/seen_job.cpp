@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/seen_job.h"
 
-#include "cluster/begun.h"
+#include "cluster/has_run.h"
 #include "cluster/lease.h"
 #include "cluster/objects.h"
 #include "cluster/ownership.h"
@@ -29,7 +29,7 @@ void SeenJob::take(const Json& object) {
   m_version = text(metadata_of(object), "resourceVersion");
   m_started = from_rfc3339(text(at(&object, "status"), "startTime"));
   m_leased = cluster::is_leased(object);
-  m_told = outcome_of(object);
+  m_reported_class = outcome_of(object);
   m_begun = m_begun || m_started || m_leased || has_run(object);  // no other was left by an earlier attempt
   m_waits = is_suspended(object) && !m_begun;
   m_deadline = own_deadline(object, m_plan.options.run_policy.active_deadline);

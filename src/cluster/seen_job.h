@@ -38,7 +38,7 @@ class SeenJob {
   [[nodiscard]] const std::string& version() const { return m_version; }  // resourceVersion
   [[nodiscard]] std::optional<Time> started() const { return m_started; }
   // The end that the job's step has reported to its pipeline; unset: none.
-  [[nodiscard]] std::optional<result::VerdictClass> told() const { return m_told; }
+  [[nodiscard]] std::optional<result::VerdictClass> reported_class() const { return m_reported_class; }
   // It has a deadline of an earlier attempt (cluster/lease.h).
   [[nodiscard]] bool is_leased() const { return m_leased; }
   // cluster/lease.h, own_deadline().
@@ -59,7 +59,7 @@ class SeenJob {
   std::string m_follower_before;  // of the job as it was found
   std::string m_version;
   std::optional<Time> m_started;
-  std::optional<result::VerdictClass> m_told;
+  std::optional<result::VerdictClass> m_reported_class;
   std::optional<Duration> m_deadline;
   bool m_leased = false;
   bool m_begun = false;  // it has run at some time: suspending a job may remove its start time

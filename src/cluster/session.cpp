@@ -17,8 +17,8 @@ Session::Session(Loop& loop, http::Transport& transport, std::shared_ptr<kube::C
       m_home(loop, transport, std::move(credentials), options.seed),
       m_options(std::move(options)),
       m_listeners(std::move(listeners)),
-      m_own_facts({m_loop, m_home, m_options.name_space, m_options.pod, [this](const auto& line) { tell(line); }},
-                  [this](Result<Facts> facts) { know(std::move(facts)); }),
+      m_own_facts({m_loop, m_home, m_options.name_space, m_options.pod, [this](const auto& line) { log(line); }},
+                  [this](Result<Facts> facts) { facts_read(std::move(facts)); }),
       m_place({.loop = m_loop,
                .transport = m_transport,
                .home = m_home,
@@ -28,35 +28,35 @@ Session::Session(Loop& loop, http::Transport& transport, std::shared_ptr<kube::C
                .as_train_model_job = m_options.as_train_model_job,
                .seed = m_options.seed + 1,
                .attempt = attempt(),
-               .tell = [this](const auto& line) { tell(line); }}),
+               .log = [this](const auto& line) { log(line); }}),
       m_signals(m_loop, in_pod()),
-      m_early_stop({m_loop, m_signals, m_facts, in_pod(), [this] { out_of_time(); }, [this] { m_own_facts.know_the_run_only(); }}) {}
+      m_early_stop({m_loop, m_signals, m_facts, in_pod(), [this] { out_of_time(); }, [this] { m_own_facts.continue_with_run_id(); }}) {}
 
-void Session::tell(const std::string& line) {
-  for (auto* listener : m_listeners) listener->say(m_loop.now(), line);
+void Session::log(const std::string& line) {
+  for (auto* listener : m_listeners) listener->info(m_loop.now(), line);
 }
 
 void Session::begin(std::function<void(Done)> done) {
   m_done = std::move(done);
   m_began = m_loop.now();
-  m_home.on_trouble([this](const std::string& reason) { tell(reason.empty() ? "the API server is responding again" : reason + "; trying again"); });
+  m_home.on_trouble([this](const std::string& reason) { log(reason.empty() ? "the API server is responding again" : reason + "; trying again"); });
   if (in_pod()) return m_own_facts.look();
   auto facts = m_options.facts.value_or(Facts{});
   facts.name_space = m_options.name_space;
   m_own_facts.use(std::move(facts));
 }
 
-void Session::know(Result<Facts> facts) {
+void Session::facts_read(Result<Facts> facts) {
   if (!facts && facts.error().kind == ErrorKind::not_found)
     return finish_early({result::VerdictClass::interrupted, facts.error().message, std::nullopt, false, 0});
   if (!facts) return finish_early(result::from_error(facts.error()));
   m_facts = std::move(*facts);
-  m_known = true;
+  m_facts_known = true;
   m_order = std::make_unique<AttemptOrder>(m_home, m_facts);
-  for (const auto& notice : m_facts.notices) tell(notice);
+  for (const auto& notice : m_facts.notices) log(notice);
   if (m_early_stop.has_begun()) limit_early_stop();  // the grace of our own pod
   m_workflow_monitor =
-      std::make_unique<WorkflowMonitor>(m_home, m_facts, [this](const std::string& what) { seen_cancel(what); }, [this] { missed_pod(); });
+      std::make_unique<WorkflowMonitor>(m_home, m_facts, [this](const std::string& what) { seen_cancel(what); }, [this] { own_pod_not_seen(); });
   m_place.take_facts(m_facts);
   m_earlier_job = std::make_unique<EarlierJob>(EarlierJob::Context{m_place, *m_order, attempt(), !in_pod()});
   prepare_plan();
@@ -72,10 +72,10 @@ void Session::prepare_plan() {
                                    .name_space = m_options.name_space,
                                    .wants_stores = m_options.wants_stores,
                                    .configuration_secret = m_options.configuration_secret,
-                                   .looks_on = m_options.existing.has_value(),
+                                   .is_observer = m_options.existing.has_value(),
                                    .in_pod = in_pod(),
                                    .make_plan = [this] { return make_plan(); },
-                                   .tell = [this](const auto& line) { tell(line); }};
+                                   .log = [this](const auto& line) { log(line); }};
   m_plan_preparation = std::make_unique<PlanPreparation>(
       std::move(of_plan),
       PlanPreparation::Sink{[this](plan::Plan plan) { follow_plan(std::move(plan)); }, [this](const Error& why) { m_adoption->look(why); }, failed});
@@ -83,7 +83,7 @@ void Session::prepare_plan() {
                                           .job = *m_earlier_job,
                                           .place = m_place,
                                           .preparation = *m_plan_preparation,
-                                          .looks_on = m_options.existing.has_value(),
+                                          .is_observer = m_options.existing.has_value(),
                                           .make_plan = [this] { return make_plan(); },
                                           .what_may_be_left = [this] { return what_may_be_left(); }};
   m_adoption = std::make_unique<EarlierJobAdoption>(
@@ -104,8 +104,8 @@ void Session::read_again() {
 
 // From now on answers to what is being read are not awaited.
 void Session::adopt(plan::Plan plan, std::optional<Error> why) {
-  m_plan_preparation->leave_store();
-  m_without = std::move(why);
+  m_plan_preparation->cancel_store_search();
+  m_why_no_create = std::move(why);
   follow_plan(std::move(plan));
 }
 
@@ -113,41 +113,41 @@ void Session::follow_plan(plan::Plan plan) {
   m_plan_preparation->leave();
   m_adoption->leave();
   m_plan = std::make_unique<plan::Plan>(std::move(plan));
-  tell(fmt::format("version {} · {} on Kubernetes ({}) · run {}", TRAINSTEP_VERSION, m_plan->job_type, m_place.where(), m_plan->run_id));
+  log(fmt::format("version {} · {} on Kubernetes ({}) · run {}", TRAINSTEP_VERSION, m_plan->job_type, m_place.where(), m_plan->run_id));
   if (m_plan->data.has_agent()) make_data();
   const bool stopped = m_early_stop.has_begun();
   if (m_data && !stopped)
     if (auto claimed = m_data->claim_outputs(); !claimed) return finish_early(result::from_error(claimed.error()));
-  if (m_without && !stopped) tell(describe_wait(*m_plan, *m_without));
-  if (stopped || m_without || !m_data) return begin_to_follow();
+  if (m_why_no_create && !stopped) log(describe_wait(*m_plan, *m_why_no_create));
+  if (stopped || m_why_no_create || !m_data) return begin_to_follow();
   prepare_data();
 }
 
 std::unique_ptr<StepData> Session::data_of_job() {
   StepData::Context context{
-      m_home, m_transport, m_options.name_space, m_options.environment, {}, m_options.seed + 2, [this](const std::string& line) { tell(line); }};
-  context.job_attempt = [this] { return m_backend ? m_backend->made_by() : attempt(); };
+      m_home, m_transport, m_options.name_space, m_options.environment, {}, m_options.seed + 2, [this](const std::string& line) { log(line); }};
+  context.job_attempt = [this] { return m_backend ? m_backend->creating_attempt() : attempt(); };
   context.replaced = [this](auto done) { m_order->ask_replaced(std::move(done)); };
   m_place.add_keys(context, *m_plan);
   return std::make_unique<StepData>(*m_plan, std::move(context));
 }
 
 void Session::prepare_data() {
-  DataPreparation::Context context{m_loop, *m_plan, *m_data, *m_earlier_job, *m_order, [this](const auto& line) { tell(line); }};
+  DataPreparation::Context context{m_loop, *m_plan, *m_data, *m_earlier_job, *m_order, [this](const auto& line) { log(line); }};
   m_data_preparation = std::make_unique<DataPreparation>(
       std::move(context), DataPreparation::Sink{[this](std::optional<Error> why) { prepared(std::move(why)); },
                                                 [this](const Error& why) { finish_early(result::from_error(why)); }, [this] { replaced(); }});
-  if (!m_plan->data.uploads.empty()) return m_data_preparation->bring_inputs();
+  if (!m_plan->data.uploads.empty()) return m_data_preparation->upload_inputs();
   if (!m_plan->data.downloads.empty()) return m_data_preparation->read_credentials();
   begin_to_follow();
 }
 
 void Session::prepared(std::optional<Error> why) {
-  m_without = std::move(why);
+  m_why_no_create = std::move(why);
   begin_to_follow();
 }
 
-void Session::missed_pod() {
+void Session::own_pod_not_seen() {
   if (m_data_preparation) m_data_preparation->ask_replaced();
 }
 
@@ -159,7 +159,7 @@ void Session::replaced() {
 std::string Session::attempt() const { return fmt::format("{:016x}", m_options.seed); }
 
 void Session::begin_to_follow() {
-  if (m_early_stop.has_begun()) return wind_down();
+  if (m_early_stop.has_begun()) return stop_and_conclude();
   run();
 }
 
@@ -167,18 +167,18 @@ void Session::run() {
   const bool existing = m_options.existing.has_value();
   auto rules = existing ? rules_of(*m_plan, m_options.existing->object) : rules_of(*m_plan);
   auto job_rules = job_rules_of(*m_plan);
-  job_rules.looks_on = existing;
+  job_rules.is_observer = existing;
   m_backend =
       std::make_unique<ClusterBackend>(m_place.client(), *m_plan, m_place.facts(), m_place.name_space(), attempt(), std::move(m_options.existing));
   m_backend->ordered_by(*m_order);
   if (existing)
-    m_backend->only_look_on();
+    m_backend->observe_only();
   else if (m_early_stop.has_begun())
     m_backend->only_end();
   else
-    m_backend->bring(m_place.owned_objects(*m_plan));
-  if (m_without) m_backend->only_follow(*m_without);
-  if (m_signals.first()) m_backend->make_none();
+    m_backend->create_with_job(m_place.owned_objects(*m_plan));
+  if (m_why_no_create) m_backend->only_follow(*m_why_no_create);
+  if (m_signals.first()) m_backend->forbid_create();
   job_rules.at_shell = !in_pod();
   m_runner =
       std::make_unique<run::Runner>(m_loop, *m_backend, m_listeners, std::make_unique<follow::JobRunState>(std::move(rules), std::move(job_rules)));
@@ -189,19 +189,19 @@ void Session::run() {
 void Session::training_ended(run::Outcome outcome) {
   m_over = true;
   if (m_data_preparation) m_data_preparation->leave();
-  if (m_backend->looks_on()) return look_on(std::move(outcome));
+  if (m_backend->is_observer()) return observe_outcome(std::move(outcome));
   if (!m_data || outcome.verdict.verdict_class != result::VerdictClass::succeeded) return deliver(std::move(outcome));
   collect_data(std::move(outcome));
 }
 
-void Session::look_on(run::Outcome outcome) {
-  OnlookerOutcome::Context context{m_loop, *m_backend, m_facts.workflow.has_value(), [this](const auto& line) { tell(line); }};
-  m_onlooker_outcome = std::make_unique<OnlookerOutcome>(std::move(context), [this](run::Outcome known) { deliver(std::move(known)); });
-  m_onlooker_outcome->begin(std::move(outcome));
+void Session::observe_outcome(run::Outcome outcome) {
+  ObserverOutcome::Context context{m_loop, *m_backend, m_facts.workflow.has_value(), [this](const auto& line) { log(line); }};
+  m_observer_outcome = std::make_unique<ObserverOutcome>(std::move(context), [this](run::Outcome known) { deliver(std::move(known)); });
+  m_observer_outcome->begin(std::move(outcome));
 }
 
 void Session::collect_data(run::Outcome outcome) {
-  OutputCollection::Context context{m_loop, *m_plan, *m_backend, *m_data, [this] { return data_of_job(); }, [this](const auto& line) { tell(line); }};
+  OutputCollection::Context context{m_loop, *m_plan, *m_backend, *m_data, [this] { return data_of_job(); }, [this](const auto& line) { log(line); }};
   m_collection = std::make_unique<OutputCollection>(std::move(context), std::move(outcome),
                                                     [this](OutputCollection::Ended ended) { collected(std::move(ended)); });
   m_collection->begin();
@@ -241,7 +241,7 @@ void Session::conclude(const result::Verdict& verdict, std::function<void(std::s
                                .backend = m_backend.get(),
                                .data = m_data.get(),
                                .collection = m_collection.get(),
-                               .brought = m_data && (m_brought || m_data->has_uploaded()),
+                               .brought = m_data && (m_inputs_uploaded || m_data->has_uploaded()),
                                .retried = is_retried(),
                                .signalled = m_signals.first().has_value(),
                                .killed_at = [this] { return killed_at(); },
@@ -276,13 +276,13 @@ void Session::request_stop(int signal) {
     if (m_runner) return stop_runner(signal, std::move(eviction));
     stop_early(signal, std::move(eviction), "");
   };
-  if (m_backend) m_backend->make_none();
+  if (m_backend) m_backend->forbid_create();
   if (m_workflow_monitor && signal == SIGTERM) return m_workflow_monitor->ask_why(go_on);
   if (m_workflow_monitor && m_workflow_monitor->hurry()) return;
   go_on(std::nullopt);
 }
 
-// The reason only matters if it is certain: results of a training are not removed in doubt.
+// The reason only matters if it is certain: results of a training run are not removed in doubt.
 void Session::stop_collecting(int signal) {
   const auto leave = [this, signal] { m_collection->leave(signal, is_retried()); };
   if (signal != SIGTERM || m_collection->fetched() || !m_workflow_monitor) return leave();
@@ -293,10 +293,10 @@ void Session::stop_runner(int signal, std::optional<WorkflowMonitor::Eviction> e
   if (m_over) return;
   const bool retried = is_retried();
   // KFP's launcher does not always kill: its shortest time only counts if a job is left to the next attempt.
-  if (eviction || (signal == SIGTERM && in_pod() && !m_facts.launcher)) m_backend->dies_at(killed_at());
+  if (eviction || (signal == SIGTERM && in_pod() && !m_facts.launcher)) m_backend->set_kill_time(killed_at());
   if (eviction) {
-    if (eviction->since && !m_place.is_remote()) m_backend->ends_since(*eviction->since);
-    m_runner->tell(follow::EvictionSeen{std::move(eviction->what), retried});
+    if (eviction->since && !m_place.is_remote()) m_backend->set_end_began(*eviction->since);
+    m_runner->post(follow::EvictionSeen{std::move(eviction->what), retried});
   }
   m_runner->request_stop(signal);
 }
@@ -304,7 +304,7 @@ void Session::stop_runner(int signal, std::optional<WorkflowMonitor::Eviction> e
 void Session::seen_cancel(const std::string& what) {
   if (m_collection) return m_timers.keep(m_loop.timer(Duration(0), [this, what] { m_collection->drop(what); }));  // the monitor ends with it
   if (m_over) return;
-  if (m_runner) return m_runner->tell(follow::CancelSeen{what});
+  if (m_runner) return m_runner->post(follow::CancelSeen{what});
   stop_early(0, std::nullopt, what);
 }
 
@@ -317,7 +317,7 @@ std::string Session::what_may_be_left() const {
 // Empty: it is known only from our own pod.
 std::string Session::known_run() const {
   if (m_plan) return m_plan->run_id;
-  if (!m_options.run_id.empty() || !m_known) return m_options.run_id;
+  if (!m_options.run_id.empty() || !m_facts_known) return m_options.run_id;
   const auto plan = make_plan();
   return plan ? plan->run_id : "";
 }
@@ -329,7 +329,7 @@ void Session::hurry() {
   m_place.hurry();
 }
 
-void Session::limit_early_stop() { m_early_stop.limit(!m_known && !m_options.run_id.empty()); }
+void Session::limit_early_stop() { m_early_stop.limit(!m_facts_known && !m_options.run_id.empty()); }
 
 void Session::out_of_time() {
   if (!m_over && !m_runner) finish_early(m_early_stop.cancelled(what_may_be_left()));
@@ -341,7 +341,7 @@ void Session::stop_early(int signal, std::optional<WorkflowMonitor::Eviction> ev
   m_early_stop.begin({signal, std::move(eviction), what, signal == SIGTERM && !m_workflow_monitor});
   hurry();
   limit_early_stop();
-  if (!m_known) return m_own_facts.look_in_haste();
+  if (!m_facts_known) return m_own_facts.read_own_pod_before_stop();
   if (const auto plan = make_plan(); plan && plan->fresh_run)
     return finish_early(m_early_stop.cancelled(what.empty() ? "before a job was created" : what + " before a job was created"));
   m_adoption->stop();
@@ -349,21 +349,21 @@ void Session::stop_early(int signal, std::optional<WorkflowMonitor::Eviction> ev
   if (!m_data_preparation) return;
   m_data_preparation->leave();
   m_loop.post(m_lifetime.bind([this] {
-    if (m_data_preparation->end()) wind_down();
+    if (m_data_preparation->end()) stop_and_conclude();
   }));
 }
 
-void Session::wind_down() {
+void Session::stop_and_conclude() {
   if (m_over || m_runner) return;
-  if (m_early_stop.is_why_unknown()) return m_early_stop.ask_why(*m_workflow_monitor, [this] { wind_down(); });
+  if (m_early_stop.is_why_unknown()) return m_early_stop.ask_why(*m_workflow_monitor, [this] { stop_and_conclude(); });
   m_earlier_job->leave();
   if (m_data) {
-    m_brought = m_data->has_uploaded();
+    m_inputs_uploaded = m_data->has_uploaded();
     make_data();  // cancels what was in progress
   }
   run();
   const auto& stop = m_early_stop.request();
-  if (!stop.what.empty()) return m_runner->tell(follow::CancelSeen{stop.what});
+  if (!stop.what.empty()) return m_runner->post(follow::CancelSeen{stop.what});
   stop_runner(stop.signal, stop.eviction);
 }
 

@@ -19,7 +19,7 @@
 #include "cluster/early_stop.h"
 #include "cluster/facts.h"
 #include "cluster/job_place.h"
-#include "cluster/onlooker_outcome.h"
+#include "cluster/observer_outcome.h"
 #include "cluster/output_collection.h"
 #include "cluster/own_facts.h"
 #include "cluster/plan_preparation.h"
@@ -80,11 +80,11 @@ class Session {
 
  private:
   [[nodiscard]] Result<plan::Plan> make_plan() const { return m_options.make_plan(m_facts, m_place.name_space()); }
-  void know(Result<Facts> facts);
+  void facts_read(Result<Facts> facts);
   void prepare_plan();
   void read_again();
   void adopt(plan::Plan plan, std::optional<Error> why);
-  void missed_pod();
+  void own_pod_not_seen();
   void follow_plan(plan::Plan plan);
   void make_data() { m_data = data_of_job(); }
   [[nodiscard]] std::unique_ptr<StepData> data_of_job();
@@ -94,7 +94,7 @@ class Session {
   void begin_to_follow();
   void run();
   void training_ended(run::Outcome outcome);
-  void look_on(run::Outcome outcome);
+  void observe_outcome(run::Outcome outcome);
   void collect_data(run::Outcome outcome);
   void collected(OutputCollection::Ended ended);
   void deliver(run::Outcome outcome);
@@ -111,10 +111,10 @@ class Session {
   void stop_early(int signal, std::optional<WorkflowMonitor::Eviction> eviction, const std::string& what);
   void limit_early_stop();
   void hurry();
-  void wind_down();
+  void stop_and_conclude();
   void out_of_time();
   void finish_early(result::Verdict verdict);
-  void tell(const std::string& line);
+  void log(const std::string& line);
 
   Loop& m_loop;
   http::Transport& m_transport;
@@ -124,7 +124,7 @@ class Session {
   std::function<void(Done)> m_done;
   Time m_began;
   Facts m_facts;
-  bool m_known = false;  // the facts are
+  bool m_facts_known = false;  // the facts are
   OwnFacts m_own_facts;
   JobPlace m_place;
   StopSignals m_signals;
@@ -138,11 +138,11 @@ class Session {
   std::unique_ptr<const plan::Plan> m_plan;
   std::unique_ptr<StepData> m_data;  // null: the step does not handle the job's data
   std::unique_ptr<DataPreparation> m_data_preparation;
-  bool m_brought = false;          // inputs, before a stop came
-  std::optional<Error> m_without;  // why no job can be created, while one of an earlier attempt is followed
+  bool m_inputs_uploaded = false;        // inputs, before a stop came
+  std::optional<Error> m_why_no_create;  // why no job can be created, while one of an earlier attempt is followed
   std::unique_ptr<ClusterBackend> m_backend;
   std::unique_ptr<run::Runner> m_runner;
-  std::unique_ptr<OnlookerOutcome> m_onlooker_outcome;  // once the job has ended, of another step
+  std::unique_ptr<ObserverOutcome> m_observer_outcome;  // once the job has ended, of another step
   std::unique_ptr<OutputCollection> m_collection;       // once the training has succeeded, if the step handles its data
   std::map<std::string, std::string> m_contents;
   std::unique_ptr<StepCleanup> m_cleanup;  // once the verdict is known

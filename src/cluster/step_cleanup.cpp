@@ -15,7 +15,7 @@ using enum result::VerdictClass;
 using Lost = staging::Fetching::Lost;
 
 // How long a step that ends without a job, and brought nothing, tries to remove what an earlier attempt may have left.
-constexpr Duration longest_look{5'000};
+constexpr Duration max_read_time{5'000};
 // How long the removal of data may take without a signal.
 constexpr Duration unhurried{120'000};
 
@@ -63,9 +63,9 @@ void StepCleanup::remove_leftovers(bool whole) {
   const bool goes = (whole || m_context.brought) && !follows && m_context.plan->options.cleanup != "never";
   if (!goes) return m_timers.keep(m_context.loop.timer(Duration(0), [this] { end(""); }));
   if (!m_context.brought && m_context.signalled)  // none of it is ours
-    m_timers.keep(m_context.loop.timer(longest_look, [this] {
+    m_timers.keep(m_context.loop.timer(max_read_time, [this] {
       end(fmt::format("cannot tell whether an earlier attempt left data at {}: timed out after {}", m_context.plan->data.prefix.uri,
-                      trainstep::describe(longest_look)));
+                      trainstep::describe(max_read_time)));
     }));
   m_search = std::make_unique<JobSearch>(m_context.client, *m_context.plan, m_context.name_space, std::nullopt,
                                          [this, whole](const JobSearch::Answer& found) { looked(found, whole); });
@@ -93,10 +93,10 @@ void StepCleanup::clean_up_job() {
   const bool needed =
       taken_back || !m_context.plan->data.downloads.empty() || report == nullptr || report->shortened;  // by the attempt that adopts the job
   const auto* collection = m_context.collection;
-  if (collection && (collection->lost() != Lost::nothing || (!keep && needed))) backend.data_goes();
+  if (collection && (collection->lost() != Lost::nothing || (!keep && needed))) backend.data_will_be_deleted();
   if (good && m_context.data)
     for (const auto& line : m_context.data->confirm()) warn(line);
-  if (m_context.signalled || m_verdict.verdict_class == cancelled) backend.dies_at(m_context.killed_at());
+  if (m_context.signalled || m_verdict.verdict_class == cancelled) backend.set_kill_time(m_context.killed_at());
   if (!keep) backend.await_pods();
   const bool stays = unfetched() && m_verdict.verdict_class != interrupted && m_context.plan->data.prefix.in_store();
   backend.conclude(
@@ -120,7 +120,7 @@ void StepCleanup::job_cleaned_up(std::string problem, bool stays) {
   if (m_verdict.verdict_class == cancelled && resumes()) {
     const auto& kept = plan.distribution.indexed ? plan.data.prefix.uri : plan.data.task.checkpoints.to.uri;
     for (auto* listener : m_context.listeners)
-      listener->say(m_context.loop.now(), fmt::format("checkpoints are kept at {} for the next attempt of this run", kept));
+      listener->info(m_context.loop.now(), fmt::format("checkpoints are kept at {} for the next attempt of this run", kept));
   }
   const auto removed = [this, problem](const Result<void>& data) { end(data ? problem : data_stays(problem, data.error())); };
   if (m_verdict.verdict_class == succeeded) return m_context.data->remove_prefix(removed);

@@ -36,7 +36,7 @@ bool is_downloaded(const plan::Plan& plan, const std::string& output) {
   return std::ranges::find(plan.data.downloads, output, &plan::StagedPath::name) != plan.data.downloads.end();
 }
 
-constexpr std::size_t largest_record = std::size_t{32} << 20U;
+constexpr std::size_t max_record_size = std::size_t{32} << 20U;
 
 Result<result::PodReport> report_in(std::string_view text, const std::string& where) {
   auto report = result::read_pod_report(text);
@@ -52,7 +52,7 @@ StepData::StepData(const plan::Plan& plan, Context context)
       m_removal(
           {m_context.home.loop(), m_plan,
            [this](const auto& done) { open([this, done](const Result<void>& opened) { opened ? done(m_stores.get()) : done(opened.error()); }); },
-           m_context.replaced, m_context.job_attempt, m_context.say}) {}
+           m_context.replaced, m_context.job_attempt, m_context.log}) {}
 
 // Opens the stores of the plan one after the other, because their credentials are in Secrets.
 void StepData::open(Done done) {
@@ -62,7 +62,7 @@ void StepData::open(Done done) {
     m_found.clear();
     if (!opened) return done(std::move(opened.error()));
     m_stores = std::move(*opened);
-    m_stores->on_waiting(m_context.say);
+    m_stores->on_waiting(m_context.log);
     return done({});
   }
   const auto& access = m_plan.data.secrets[m_found.size()];
@@ -70,15 +70,16 @@ void StepData::open(Done done) {
     if (auto keys = objectstore::check_keys(m_context.environment); !keys) return later([done = std::move(done), keys] { done(keys); });
     m_asked = objectstore::keys_of(m_context.home.loop(), m_context.transport, m_context.environment, access.region);
     m_wanted = std::move(done);
-    return ask_for_keys();
+    return request_credentials();
   }
   if (const auto known = m_context.keys.find(access.secret); known != m_context.keys.end())
-    return found(m_context.keys_at.secret.empty() ? objectstore::fixed_credentials(known->second) : renewed(m_context.keys_at, known->second),
-                 std::move(done));
+    return found(
+        m_context.credentials_ref.secret.empty() ? objectstore::fixed_credentials(known->second) : renewed(m_context.credentials_ref, known->second),
+        std::move(done));
   const bool copied = access.secret == m_context.copy;
-  const auto at = copied ? m_context.keys_at : objectstore::CredentialsRef{access.secret, access.access_key_key, access.secret_key_key};
+  const auto at = copied ? m_context.credentials_ref : objectstore::CredentialsRef{access.secret, access.access_key_key, access.secret_key_key};
   const auto read = [this, at, done = std::move(done)](const kube::Answer& answer) {
-    auto keys = keys_from(answer, m_context.name_space, at);
+    auto keys = credentials_from(answer, m_context.name_space, at);
     if (!keys) return done(std::move(keys.error()));
     found(renewed(at, std::move(*keys)), done);
   };
@@ -86,7 +87,7 @@ void StepData::open(Done done) {
 }
 
 // What the environment names may not be there: that is known before it is needed.
-void StepData::ask_for_keys() {
+void StepData::request_credentials() {
   m_asked->ask([this](const Result<objectstore::Credentials>& keys) { asked(keys); });
 }
 
@@ -96,10 +97,10 @@ void StepData::asked(const Result<objectstore::Credentials>& keys) {
   auto error = in_context("credentials of the object store", keys.error());
   const bool waits = error.kind == ErrorKind::unavailable;
   auto& loop = m_context.home.loop();
-  if (waits && !m_limit) m_context.say(error.message + "; trying again");
+  if (waits && !m_limit) m_context.log(error.message + "; trying again");
   if (waits && !m_limit) m_limit.emplace(loop).set(m_context.retry.at_most.value_or(second));
   if (waits && !m_limit->passed()) {
-    m_next_look = loop.timer(second, [this] { ask_for_keys(); });
+    m_next_look = loop.timer(second, [this] { request_credentials(); });
     return;
   }
   m_limit.reset();
@@ -110,13 +111,13 @@ void StepData::asked(const Result<objectstore::Credentials>& keys) {
 // What the pods will deliver is not there yet: credentials that may read and list it are told so. A store that only the pods reach, and one that does
 // not permit listing, and so refuses what does not exist, leave a doubt.
 void StepData::try_to_read(Done done) {
-  constexpr Duration longest_answer{10'000};
+  constexpr Duration max_response_time{10'000};
   if (m_plan.data.downloads.empty()) return done({});
   const auto& place = m_plan.data.downloads.front().at;
-  const auto address = Address::parse(staging::list_beside(place.uri));
+  const auto address = Address::parse(staging::delivery_list_of(place.uri));
   if (!address) return done(address.error());
   m_wanted = std::move(done);
-  m_next_look = m_context.home.loop().timer(longest_answer, [this] {
+  m_next_look = m_context.home.loop().timer(max_response_time, [this] {
     m_reading.cancel();
     doubt(m_plan.data.task.stores[m_plan.data.downloads.front().at.store].endpoint + " does not answer");
   });
@@ -124,31 +125,31 @@ void StepData::try_to_read(Done done) {
 }
 
 void StepData::tried_to_read(const objectstore::Answer<std::string>& answer) {
-  if (answer || answer.error().error.kind == ErrorKind::not_found) return tell({});
+  if (answer || answer.error().error.kind == ErrorKind::not_found) return log({});
   const auto& code = answer.error().code;
   const auto& why = answer.error().error;
   if (code == "NoSuchBucket" || (why.kind == ErrorKind::denied && !code.empty() && code != "AccessDenied")) return refuse(why);
   if (code != "AccessDenied") return doubt(why.message);
   const auto& place = m_plan.data.downloads.front().at;
-  const auto address = *Address::parse(staging::list_beside(place.uri));
+  const auto address = *Address::parse(staging::delivery_list_of(place.uri));
   m_reading =
       m_stores->of(place).list(address.bucket, address.key, "", [this, why](const auto& listed) { listed ? refuse(why) : doubt(why.message); });
 }
 
-void StepData::refuse(const Error& why) { tell(in_context("the outputs could not be fetched", why)); }
+void StepData::refuse(const Error& why) { log(in_context("the outputs could not be fetched", why)); }
 
 void StepData::doubt(const std::string& why) {
-  m_context.say("cannot tell whether the outputs can be fetched: " + why);
-  tell({});
+  m_context.log("cannot tell whether the outputs can be fetched: " + why);
+  log({});
 }
 
-void StepData::tell(const Result<void>& result) {
+void StepData::log(const Result<void>& result) {
   m_next_look.cancel();
   std::exchange(m_wanted, nullptr)(result);
 }
 
 std::unique_ptr<objectstore::CredentialsProvider> StepData::renewed(const objectstore::CredentialsRef& at, objectstore::Credentials first) {
-  return std::make_unique<SecretKeys>(m_context.home, m_context.name_space, at, std::move(first), m_context.say);
+  return std::make_unique<SecretCredentials>(m_context.home, m_context.name_space, at, std::move(first), m_context.log);
 }
 
 void StepData::found(std::shared_ptr<objectstore::CredentialsProvider> keys, Done done) {
@@ -182,10 +183,10 @@ void StepData::upload(Done done) {
     const auto files = m_outputs.size();
     m_delivery = std::make_unique<staging::Delivery>(
         *m_stores, m_outputs, Duration(0),
-        staging::StagingSink{m_context.say,
+        staging::StagingSink{m_context.log,
                              [this, done, files](Result<staging::Staged> staged) {
                                if (!staged) return done(std::move(staged.error()));
-                               m_context.say(fmt::format("{} input{} copied to {}: {}", files, files == 1 ? "" : "s", m_plan.data.prefix.uri,
+                               m_context.log(fmt::format("{} input{} copied to {}: {}", files, files == 1 ? "" : "s", m_plan.data.prefix.uri,
                                                          staging::describe(*staged)));
                                done({});
                              }},
@@ -226,10 +227,10 @@ void StepData::download(std::vector<run::OutputFound>& outputs, Done done) {
   open([this, done = std::move(done)](Result<void> opened) {
     if (!opened) return done(std::move(opened));
     m_fetching = std::make_unique<staging::Fetching>(*m_stores, m_inputs,
-                                                     staging::StagingSink{m_context.say,
+                                                     staging::StagingSink{m_context.log,
                                                                           [this, done](Result<staging::Staged> staged) {
                                                                             if (!staged) return lose(m_fetching->lost(), staged.error(), done);
-                                                                            m_context.say(fmt::format("outputs: {}", staging::describe(*staged)));
+                                                                            m_context.log(fmt::format("outputs: {}", staging::describe(*staged)));
                                                                             done({});
                                                                           }},
                                                      m_plan.data.prefix.uri, "output");
@@ -276,7 +277,7 @@ void StepData::read_next() {
     if (content)
       m_contents[uri] = std::move(*content);
     else
-      m_context.say(fmt::format("{}: the program's output is not merged with its log's metrics: {}", what, content.error().message));
+      m_context.log(fmt::format("{}: the program's output is not merged with its log's metrics: {}", what, content.error().message));
     read_next();
   };
   open([this, &to = place->to, next](const Result<void>& opened) {
@@ -294,17 +295,17 @@ void StepData::look_for(const std::vector<run::OutputFound>& outputs, Where wher
     ++m_artifacts;
     if (where == Where::everywhere || claims.contains(output.name)) m_to_find.push_back(&output);
   }
-  later([this, done = std::move(done)] { look_for_next(done); });
+  later([this, done = std::move(done)] { check_next_delivered(done); });
 }
 
-void StepData::look_for_next(const Done& done) {
+void StepData::check_next_delivered(const Done& done) {
   if (m_to_find.empty()) return done({});
   const auto& output = *m_to_find.back();
   m_to_find.pop_back();
   const auto found = [this, &output, done](bool there) {
-    there ? look_for_next(done) : lack(fmt::format("{}: {} no longer exists", output.name, output.path), done);
+    there ? check_next_delivered(done) : lack(fmt::format("{}: {} no longer exists", output.name, output.path), done);
   };
-  if (on_claims(m_plan).contains(output.name)) return look_on_claim(output, looks_on_claims, done);
+  if (on_claims(m_plan).contains(output.name)) return check_on_claim(output, looks_on_claims, done);
   const auto place = std::ranges::find(m_plan.data.task.outputs, output.name, &plan::TaskOutput::name);
   if (place == m_plan.data.task.outputs.end() || is_downloaded(m_plan, output.name)) return found(true);
   if (!place->to.in_store()) return found(true);
@@ -316,7 +317,7 @@ void StepData::look_for_next(const Done& done) {
       if (there) return found(!there->empty());
       const auto look = [this, &output, done] {
         m_to_find.push_back(&output);
-        look_for_next(done);
+        check_next_delivered(done);
       };
       if (const auto error = there.error().error; !again(error, look)) done(error);
     });
@@ -336,7 +337,7 @@ bool StepData::again(const Error& error, std::function<void()> task) {
   if (!m_limit) m_limit.emplace(loop).set(outputs_timeout);
   if (m_limit->passed()) return false;
   m_pause = std::max(second, 2 * m_pause);
-  m_context.say(fmt::format("{}; trying again in {}", error.message, trainstep::describe(m_pause)));
+  m_context.log(fmt::format("{}; trying again in {}", error.message, trainstep::describe(m_pause)));
   m_next_look = loop.timer(m_pause, std::move(task));
   return true;
 }
@@ -357,20 +358,20 @@ void StepData::lose(Lost lost, const Error& error, const Done& done) {
   });
 }
 
-void StepData::look_on_claim(const run::OutputFound& output, int looks, const Done& done) {
+void StepData::check_on_claim(const run::OutputFound& output, int looks, const Done& done) {
   const auto ours = signed_by(output.path, m_context.job_attempt());
   const bool there = may_hold_files(output.path);
   if (there && ours == Signed::unknown)
-    m_context.say(
+    m_context.log(
         fmt::format("{}: cannot tell whether {} belongs to this run: no permission to read it, or no attributes", output.name, output.path));
-  if (there && ours != Signed::no && ours != Signed::changed) return look_for_next(done);
+  if (there && ours != Signed::no && ours != Signed::changed) return check_next_delivered(done);
   if (looks == 0)
     return lack(there ? fmt::format("{}: the contents of {} are not from this run", output.name, output.path)
                       : fmt::format("{}: {} no longer exists", output.name, output.path),
                 done);
   if (looks == looks_on_claims - 5)
-    m_context.say(fmt::format("{}: the training's output at {} is not visible here; retrying for a minute", output.name, output.path));
-  m_next_look = m_context.home.loop().timer(second, [this, &output, looks, done] { look_on_claim(output, looks - 1, done); });
+    m_context.log(fmt::format("{}: the training's output at {} is not visible here; retrying for a minute", output.name, output.path));
+  m_next_look = m_context.home.loop().timer(second, [this, &output, looks, done] { check_on_claim(output, looks - 1, done); });
 }
 
 void StepData::whole_report(std::function<void(Result<result::PodReport>)> done) {
@@ -378,7 +379,7 @@ void StepData::whole_report(std::function<void(Result<result::PodReport>)> done)
   const auto& place = m_plan.data.task.record;
   if (!m_plan.data.record_in_step.empty())
     return later([this, done] {
-      auto text = read_regular_file(m_plan.data.record_in_step, largest_record);
+      auto text = read_regular_file(m_plan.data.record_in_step, max_record_size);
       if (!text && text.error().kind == ErrorKind::not_found) m_lost = Lost::all;
       if (!text) return done(std::move(text.error()));
       done(report_in(*text, m_plan.data.record_in_step));
@@ -387,7 +388,7 @@ void StepData::whole_report(std::function<void(Result<result::PodReport>)> done)
     return later([done] {
       done(Error{ErrorKind::unavailable,
                  fmt::format("the returned values exceed the {} bytes that a pod can report; write large values to an artifact",
-                             result::longest_termination_message)});
+                             result::max_termination_message_size)});
     });
   open([this, &place, done = std::move(done)](Result<void> opened) {
     if (!opened) return done(std::move(opened.error()));

@@ -11,7 +11,7 @@
 
 #include "base/deadline.h"
 #include "base/lifetime.h"
-#include "cluster/secret_keys.h"
+#include "cluster/secret_credentials.h"
 #include "cluster/step_data_removal.h"
 #include "data/pending_output.h"
 #include "http/transport.h"
@@ -37,13 +37,14 @@ class StepData {
     std::map<std::string, std::string> environment;        // for credentials that are in no Secret
     std::map<std::string, objectstore::Credentials> keys;  // by Secret: those that are already known
     std::uint64_t seed;
-    std::function<void(const std::string& line)> say;
+    std::function<void(const std::string& line)> log;
     // Asked before anything is removed: whether the next attempt may have started, whose data are in the same places. Calls `done` once, perhaps
     // immediately.
     std::function<void(std::function<void(Result<bool> replaced)> done)> replaced = [](const auto& done) { done(false); };
     std::function<std::string()> job_attempt = [] { return std::string(); };  // of the followed job, which signs what it puts on a claim
-    objectstore::CredentialsRef keys_at = {};  // where `keys` were found, and are read again if the store refuses them; without a Secret they stay
-    std::string copy = {};                     // of these keys: a Secret of the job in another cluster, which is not in this one
+    objectstore::CredentialsRef credentials_ref =
+        {};                 // where `keys` were found, and are read again if the store refuses them; without a Secret they stay
+    std::string copy = {};  // of these keys: a Secret of the job in another cluster, which is not in this one
     // For reading a Secret after the training; before it, silence counts.
     kube::Retry retry = {.at_most = Duration(300'000), .silence_counts = false, .doubts_refusals = true};
   };
@@ -88,20 +89,20 @@ class StepData {
   void whole_report(std::function<void(Result<result::PodReport>)> done);
   // Removes the job's prefix, and its record on a claim. Errors: as above; but without permission to read the credentials a record alone stays.
   void remove_prefix(const Done& done) { m_removal.remove_prefix(done); }
-  // The same after a training that has not succeeded: takes back what it has put on claims and restores what was there before; removes what it has
-  // put at addresses that others see; then the prefix, except for the checkpoints if they are to stay. What cannot be taken back is an error; for
+  // The same after a training run that has not succeeded: takes back what it has put on claims and restores what was there before; removes what it
+  // has put at addresses that others see; then the prefix, except for the checkpoints if they are to stay. What cannot be taken back is an error; for
   // addresses there is a `limit`, and the list by which the next attempt finds them is kept.
   void remove_unfinished(bool checkpoints_stay, Duration limit, const Done& done) { m_removal.remove_unfinished(checkpoints_stay, limit, done); }
 
  private:
   void open(Done done);
-  void ask_for_keys();
+  void request_credentials();
   void asked(const Result<objectstore::Credentials>& keys);
   void try_to_read(Done done);
   void tried_to_read(const objectstore::Answer<std::string>& answer);
   void refuse(const Error& why);
   void doubt(const std::string& why);
-  void tell(const Result<void>& result);
+  void log(const Result<void>& result);
   void found(std::shared_ptr<objectstore::CredentialsProvider> keys, Done done);
   std::unique_ptr<objectstore::CredentialsProvider> renewed(const objectstore::CredentialsRef& at, objectstore::Credentials first);
   void later(std::function<void()> task);
@@ -110,8 +111,8 @@ class StepData {
   void lose(Lost lost, const Error& error, const Done& done);
   void lack(std::string what, const Done& done);
   void read_next();
-  void look_for_next(const Done& done);
-  void look_on_claim(const run::OutputFound& output, int looks, const Done& done);
+  void check_next_delivered(const Done& done);
+  void check_on_claim(const run::OutputFound& output, int looks, const Done& done);
 
   const plan::Plan& m_plan;
   Context m_context;

@@ -87,13 +87,13 @@ Result<void> StepDataRemoval::take_back_from_claims() {
   for (const auto& [name, path] : on_claims(m_context.plan)) {
     const auto ours = signed_by(path, attempt);
     if (ours == Signed::unknown && may_hold_files(path))
-      m_context.say(fmt::format("{}: cannot tell whether {} belongs to this run; leaving it unchanged", name, path));
-    if (ours == Signed::touched || ours == Signed::changed) m_context.say(describe_staying(name, path, attempt, Why::told));
+      m_context.log(fmt::format("{}: cannot tell whether {} belongs to this run; leaving it unchanged", name, path));
+    if (ours == Signed::touched || ours == Signed::changed) m_context.log(describe_staying(name, path, attempt, Why::told));
     if (ours != Signed::yes) continue;
     const auto taken = take_back(path, attempt);
     if (const auto back = taken.value_or(std::nullopt)) {
       const bool restored = back->restored == Restored::yes;
-      m_context.say(fmt::format("{}: the training's output at {} was moved to {} until the next run; {}", name, path, back->where.string(),
+      m_context.log(fmt::format("{}: the training's output at {} was moved to {} until the next run; {}", name, path, back->where.string(),
                                 restored ? "the previous contents are restored" : "nothing is there now"));
       continue;
     }
@@ -119,7 +119,7 @@ void StepDataRemoval::retract(const std::vector<plan::TaskOutput>& seen, bool ch
       taken ? remove_rest(checkpoints_stay, done) : done(taken.error());
     };
     m_retraction = std::make_unique<staging::Delivery>(
-        *m_stores, seen, limit, staging::StagingSink{m_context.say, taken_back},
+        *m_stores, seen, limit, staging::StagingSink{m_context.log, taken_back},
         staging::DeliveryOptions{.own = m_context.plan.data.prefix.uri, .written = list, .what = "the job's output for", .nothing = true});
   });
 }
@@ -156,7 +156,7 @@ void StepDataRemoval::unless_replaced(const Done& done, std::function<void()> ta
   m_context.replaced(m_lifetime.bind([this, done, task = std::move(task)](const Result<bool>& replaced) {
     if (!replaced) return done(Error{ErrorKind::unavailable, fmt::format("another attempt of this step may use them: {}", replaced.error().message)});
     if (!*replaced) return task();
-    m_context.say("this step's pod is gone: the job's data is left to the next attempt");
+    m_context.log("this step's pod is gone: the job's data is left to the next attempt");
     done({});
   }));
 }

@@ -27,7 +27,7 @@ class StepDataRemoval {
     std::function<void(std::function<void(Result<staging::Stores*>)>)> open;  // the stores of the plan
     std::function<void(std::function<void(Result<bool>)>)> replaced;          // StepData::Context::replaced
     std::function<std::string()> job_attempt;                                 // of the followed job, which signs what it puts on a claim
-    std::function<void(const std::string& line)> say;
+    std::function<void(const std::string& line)> log;
   };
 
   // References must outlive it.

@@ -19,15 +19,15 @@ constexpr Duration dry_run_timeout{30'000};  // for callers that only want to kn
 constexpr Duration submit_interval{1'000};
 constexpr Duration taking_up{30'000};  // how long a PATCH is retried before the job is followed without it
 constexpr Duration marking{5'000};     // … that only records who follows it
-constexpr Duration longest_pause{5'000};
+constexpr Duration max_pause{5'000};
 constexpr Duration quota_lag{60'000};
-constexpr Duration sure_for{10'000};  // that no other attempt has started: none starts sooner after ours was lost
-constexpr int most_taken = 60;        // responses that an object of the name exists, while all others say that there is none
+constexpr Duration sure_for{10'000};    // that no other attempt has started: none starts sooner after ours was lost
+constexpr int max_name_conflicts = 60;  // responses that an object of the name exists, while all others say that there is none
 // An API server responds to every write within 34 s, and a write whose response was lost has taken effect by then.
-constexpr Duration longest_write{36'000};
-constexpr int most_changes = 5;          // of reading and adopting a job, before it is followed without an annotation
-constexpr int most_gateway_answers = 6;  // consecutive ones: from a gateway, or an API server that has just started
-constexpr int most_unauthorized = 8;     // a token that is about to be replaced: a minute
+constexpr Duration max_write_time{36'000};
+constexpr int max_changes = 5;            // of reading and adopting a job, before it is followed without an annotation
+constexpr int max_gateway_responses = 6;  // consecutive ones: from a gateway, or an API server that has just started
+constexpr int max_unauthorized = 8;       // a token that is about to be replaced: a minute
 
 // It may have taken effect.
 bool is_doubtful(const kube::ApiError& problem) { return problem.status == 0 || problem.status == 408 || problem.status >= 500; }
@@ -129,7 +129,7 @@ Submission::~Submission() {
   m_client.forget(this);
 }
 
-Duration Submission::unsettled() const { return m_creating || (m_settled.is_set() && !m_settled.passed()) ? longest_write : Duration(0); }
+Duration Submission::unsettled() const { return m_creating || (m_settled.is_set() && !m_settled.passed()) ? max_write_time : Duration(0); }
 
 // A pod has time: an API server that is away does not decide anything. At a shell a person waits, who may have named the wrong one – until there may
 // be a job of ours: then the server's absence does not decide anything either.
@@ -153,15 +153,15 @@ void Submission::fail(Error error) { m_sink.done(std::move(error)); }
 
 // Short, and limited.
 bool Submission::again(std::function<void()> question, std::optional<Duration> floor) {
-  if (++m_odd_answers > most_gateway_answers) return false;
-  m_timer = m_client.loop().timer(std::min(m_client.pause(m_odd_answers, floor), longest_pause), std::move(question));
+  if (++m_odd_answers > max_gateway_responses) return false;
+  m_timer = m_client.loop().timer(std::min(m_client.pause(m_odd_answers, floor), max_pause), std::move(question));
   return true;
 }
 
 // An API server that has just started does not know all of its resources yet. Callers that only want to know need not wait for that.
 void Submission::not_served() {
-  if (++m_not_served <= (m_depth == Depth::create ? most_gateway_answers : 1)) {
-    m_timer = m_client.loop().timer(std::clamp(m_client.pause(m_not_served), submit_interval, longest_pause), [this] { discover(0); });
+  if (++m_not_served <= (m_depth == Depth::create ? max_gateway_responses : 1)) {
+    m_timer = m_client.loop().timer(std::clamp(m_client.pause(m_not_served), submit_interval, max_pause), [this] { discover(0); });
     return;
   }
   fail(input_error(fmt::format("distribution_type {}: this cluster does not serve {}; is its operator installed? \"{}\" requires none",
@@ -237,7 +237,7 @@ void Submission::check() {
 // The server that was read may be behind the one that knows it.
 void Submission::taken() {
   if (++m_taken == 1) return look();
-  if (m_taken > most_taken)
+  if (m_taken > max_name_conflicts)
     return fail({ErrorKind::unavailable, fmt::format("the API server's answers disagree on whether {} exists", shown_name())});
   m_timer = m_client.loop().timer(submit_interval, [this] { look(); });
 }
@@ -282,9 +282,9 @@ void Submission::make() {
 // A server that does not respond at all is waited for; one that responds 5xx for a limited time.
 void Submission::create_failed(kube::ApiError problem) {
   if (problem.reason == "AlreadyExists") return taken();
-  if (is_doubtful(problem) || kube::says_nothing(problem)) m_settled.set(longest_write);
-  const bool token_due = problem.status == 401 && ++m_unauthorized <= most_unauthorized;
-  const bool odd = is_odd_refusal(problem) && ++m_odd_creates <= most_gateway_answers;
+  if (is_doubtful(problem) || kube::says_nothing(problem)) m_settled.set(max_write_time);
+  const bool token_due = problem.status == 401 && ++m_unauthorized <= max_unauthorized;
+  const bool odd = is_odd_refusal(problem) && ++m_odd_creates <= max_gateway_responses;
   const bool again = token_due || odd || (kube::retryable(problem) && (problem.status == 0 || !m_create_ends.passed()));
   if (!again) {
     if (waits_for_quota(problem)) return;
@@ -292,7 +292,7 @@ void Submission::create_failed(kube::ApiError problem) {
     return refused(as_error(std::move(problem)));
   }
   const auto pause = m_client.pause(m_creates, problem.retry_after);
-  if (m_creates > 1 || pause > longest_pause) m_client.failing(this, problem);
+  if (m_creates > 1 || pause > max_pause) m_client.failing(this, problem);
   m_timer = m_client.loop().timer(pause, [this] { look(); });
 }
 
@@ -301,7 +301,7 @@ bool Submission::waits_for_quota(const kube::ApiError& problem) {
   if (!m_removal || problem.status != 403 || problem.error.message.find("exceeded quota") == std::string::npos) return false;
   if (!m_quota_ends.is_set()) {
     m_quota_ends.set(quota_lag);
-    m_sink.tell("a quota still counts the deleted job: waiting");
+    m_sink.log("a quota still counts the deleted job: waiting");
   }
   if (m_quota_ends.passed()) return false;
   m_timer = m_client.loop().timer(submit_interval, [this] { look(); });
@@ -330,7 +330,7 @@ void Submission::decide_on(Json object) {
     case Existing::later_attempt:
       return m_sink.done(Submitted{m_resource, std::move(object), true, std::nullopt, true});
     case Existing::earlier_attempt:
-      return take_up(std::move(object));
+      return adopt_existing(std::move(object));
     case Existing::reported_failure:
       return recreate(uid, "failed in an earlier attempt and was reported");
     case Existing::emptied:
@@ -339,13 +339,13 @@ void Submission::decide_on(Json object) {
       return recreate(uid, "was kept for this attempt, but its deadline has passed");
     case Existing::unwanted:
       if (m_no_create && m_plan.options.reattach == "never") {  // it would run on unwanted
-        m_sink.tell(fmt::format("{} is from an earlier attempt (job_options.reattach: never); deleting it", shown_name()));
+        m_sink.log(fmt::format("{} is from an earlier attempt (job_options.reattach: never); deleting it", shown_name()));
         return replace(uid);
       }
       return recreate(uid, fmt::format("is from an earlier attempt (job_options.reattach: {})", m_plan.options.reattach));
     case Existing::terminating:
       if (std::exchange(m_told_going, true)) return await_gone();
-      m_sink.tell(fmt::format("{} from an earlier attempt is being deleted; waiting until it is gone", shown_name()));
+      m_sink.log(fmt::format("{} from an earlier attempt is being deleted; waiting until it is gone", shown_name()));
       return end_pods_of(uid);
     case Existing::other_spec:
       return fail({ErrorKind::conflict, fmt::format("{} exists for this run, but with another specification or data location; the inputs, a Secret, "
@@ -364,12 +364,12 @@ void Submission::decide_on(Json object) {
 // It has changed since it was read, or there was no response for a while: perhaps another attempt has adopted it.
 bool Submission::may_have_changed(const kube::ApiError& problem) {
   const bool may = problem.status == 409 || (problem.status == 0 && m_changes == 0);
-  return may && ++m_changes <= most_changes;
+  return may && ++m_changes <= max_changes;
 }
 
 // Makes a job that an earlier attempt has kept for a while ours for good. If that cannot be written, it is the only job of this run nevertheless: its
 // follower tries again.
-void Submission::take_up(Json object) {
+void Submission::adopt_existing(Json object) {
   m_lease = std::make_unique<Lease>(m_client, Lease::Job{m_resource, m_name_space, m_plan.job_name, uid_of(object), m_attempt, began()},
                                     own_deadline(object, m_plan.options.run_policy.active_deadline));
   if (!is_leased(object)) return mark(std::move(object));
@@ -401,20 +401,20 @@ void Submission::mark(Json object) {
 void Submission::keep_claim(const std::string& uid, std::function<void()> then) {
   if (m_plan.pvc_name.empty()) return then();
   const auto* owners = at(metadata_of(m_manifest), "ownerReferences");
-  const auto change = [uid, heirs = owners == nullptr ? Json::array() : *owners, run = m_plan.run_id](const Json& claim) {
-    return handed_on(claim, uid, heirs, run);
+  const auto change = [uid, new_owners = owners == nullptr ? Json::array() : *owners, run = m_plan.run_id](const Json& claim) {
+    return handed_on(claim, uid, new_owners, run);
   };
   m_claim_change = std::make_unique<ClaimChange>(m_client, kube::Path{"v1", "persistentvolumeclaims", m_name_space, m_plan.pvc_name, ""}, patient(),
                                                  change, [this, then = std::move(then)](const std::optional<kube::ApiError>& problem) {
                                                    if (problem && problem->error.kind == ErrorKind::unavailable) return fail(problem->error);
-                                                   if (problem) m_sink.tell(goes_with_job(m_plan.pvc_name, *problem));
+                                                   if (problem) m_sink.log(goes_with_job(m_plan.pvc_name, *problem));
                                                    then();
                                                  });
 }
 
 void Submission::recreate(const std::string& uid, std::string_view why) {
   if (m_no_create) return fail(*m_no_create);
-  m_sink.tell(fmt::format("{} {}; recreating it", shown_name(), why));
+  m_sink.log(fmt::format("{} {}; recreating it", shown_name(), why));
   replace(uid);
 }
 
@@ -427,7 +427,7 @@ void Submission::remove(const std::string& uid) {
   order.timeout = submit_timeout;
   const auto failing = [this](const kube::ApiError& problem) {
     if (problem.status == 0 || kube::retryable(problem)) return m_client.failing(this, problem);
-    if (!std::exchange(m_told_refusal, true)) m_sink.tell(fmt::format("{}; trying again", problem.error.message));
+    if (!std::exchange(m_told_refusal, true)) m_sink.log(fmt::format("{}; trying again", problem.error.message));
   };
   m_removal = std::make_unique<Removal>(m_client, std::move(order), Removal::Sink{failing, {}, [this](const Removal::Outcome& outcome) {
                                                                                     m_client.works(this);

@@ -35,7 +35,7 @@ struct Submitted {
 class Submission {
  public:
   struct Sink {
-    std::function<void(const std::string& line)> tell;  // for the log: what is done, what stands in the way
+    std::function<void(const std::string& line)> log;  // for the log: what is done, what stands in the way
     // called once, from the loop. Errors: input (refused, or the name belongs to another run), unavailable
     std::function<void(Result<Submitted>)> done;
   };
@@ -79,7 +79,7 @@ class Submission {
   void found(Json object);
   void decide_on(Json object);
   [[nodiscard]] std::optional<Time> began() const { return m_order == nullptr ? std::nullopt : m_order->began(); }
-  void take_up(Json object);
+  void adopt_existing(Json object);
   void mark(Json object);
   bool may_have_changed(const kube::ApiError& problem);
   void recreate(const std::string& uid, std::string_view why);

@@ -14,16 +14,14 @@ namespace {
 
 // Under KFP v2 the program may have 47 ms after a SIGTERM (docs/design/kfp.md, Signals); elsewhere the rest of the grace is for the DELETE.
 constexpr Duration launcher_timeout{30};
-constexpr Duration longest_timeout{10'000};
+constexpr Duration max_timeout{10'000};
 constexpr Duration end_timeout{2'000};
-constexpr Duration between_looks{300};
+constexpr Duration interval{300};
 constexpr int lists_without_workflow = 3;
 constexpr std::string_view stopped_or_late = "the workflow was stopped, or its deadline was exceeded";
-constexpr std::int64_t longest_workflow = 1'000'000'000;  // seconds
+constexpr std::int64_t max_workflow_duration = 1'000'000'000;  // seconds
 
-Duration cause_timeout(const Facts& facts) {
-  return facts.launcher ? launcher_timeout : std::clamp(facts.grace / 3, launcher_timeout, longest_timeout);
-}
+Duration cause_timeout(const Facts& facts) { return facts.launcher ? launcher_timeout : std::clamp(facts.grace / 3, launcher_timeout, max_timeout); }
 
 // When a Workflow is stopped, Argo labels the pod, and later the Workflow, as completed a second or more before the first signal (docs/design/kfp.md,
 // Signals).
@@ -54,7 +52,7 @@ bool is_past_deadline(const Json& workflow, Time now) {
   return std::ranges::any_of(std::array{at(&workflow, "spec"), at(status, "storedWorkflowTemplateSpec")}, [&](const Json* spec) {
     const auto* seconds = at(spec, "activeDeadlineSeconds");
     if (seconds == nullptr || !seconds->is_number_integer()) return false;
-    return now >= *started + std::chrono::seconds(std::clamp<std::int64_t>(seconds->get<std::int64_t>(), 0, longest_workflow));
+    return now >= *started + std::chrono::seconds(std::clamp<std::int64_t>(seconds->get<std::int64_t>(), 0, max_workflow_duration));
   });
 }
 
@@ -89,7 +87,7 @@ WorkflowMonitor::WorkflowMonitor(kube::Client& client, const Facts& facts, std::
   };
   const auto ignored = [](const kube::ApiError&) {};
   const auto blind = [this](const kube::ApiError&) { m_blind = true; };
-  const auto pod = [this](const Json& object) { look_at_pod(object, false); };
+  const auto pod = [this](const Json& object) { handle_pod(object, false); };
   kube::Watch::Sink pod_sink{[this, each = all(pod)](const std::vector<Json>& items) {
                                each(items);
                                if (items.empty()) m_missed();
@@ -103,7 +101,7 @@ WorkflowMonitor::WorkflowMonitor(kube::Client& client, const Facts& facts, std::
   m_pod = std::make_unique<kube::Watch>(client, options(pods(facts), facts.pod), std::move(pod_sink));
   if (!facts.workflow) return;
   const auto workflow = [this](const Json& object) {
-    completed(metadata_of(object)) && uid_of(object) == m_facts.workflow->uid ? confirm_end() : look_at_workflow(object);
+    completed(metadata_of(object)) && uid_of(object) == m_facts.workflow->uid ? confirm_end() : handle_workflow(object);
   };
   kube::Watch::Sink workflow_sink{
       [this, each = all(workflow)](const std::vector<Json>& items) {
@@ -117,7 +115,7 @@ WorkflowMonitor::WorkflowMonitor(kube::Client& client, const Facts& facts, std::
 Time WorkflowMonitor::clusters_now() const { return m_client.loop().now() + m_client.clock().value_or(Duration{0}); }
 
 // `whole`: not only its metadata.
-void WorkflowMonitor::look_at_pod(const Json& pod, bool whole) {
+void WorkflowMonitor::handle_pod(const Json& pod, bool whole) {
   const auto* metadata = metadata_of(pod);
   if (text(metadata, "uid") != m_facts.pod_uid) return;
   if (completed(metadata) && !whole) ask_who_completed();
@@ -135,11 +133,11 @@ void WorkflowMonitor::ask_who_completed() {
   path.name = m_facts.pod;
   m_completed_call = m_client.get(path, {}, {}, [this](const kube::Answer& answer) {
     m_completed_call = {};
-    look_at_completed(answer);
+    handle_completed_pod(answer);
   });
 }
 
-void WorkflowMonitor::look_at_completed(const kube::Answer& answer) {
+void WorkflowMonitor::handle_completed_pod(const kube::Answer& answer) {
   const auto presence = presence_of(answer, m_facts.pod, m_facts.pod_uid);
   const bool lost = presence == Presence::gone || (presence == Presence::there && is_lost(*answer));
   if (!lost) return cancel(std::string(stopped_or_late));
@@ -154,7 +152,7 @@ void WorkflowMonitor::look_at_completed(const kube::Answer& answer) {
   });
 }
 
-void WorkflowMonitor::look_at_workflow(const Json& workflow) {
+void WorkflowMonitor::handle_workflow(const Json& workflow) {
   const auto* metadata = metadata_of(workflow);
   if (text(metadata, "uid") != m_facts.workflow->uid) return ask_for_workflow();
   if (completed(metadata)) cancel("the workflow has ended");
@@ -169,7 +167,7 @@ void WorkflowMonitor::confirm_end() {
     m_end_call = {};
     if (list)
       for (const auto& item : (*list)["items"])
-        if (uid_of(item) == m_facts.workflow->uid && !completed(metadata_of(item))) return look_at_workflow(item);
+        if (uid_of(item) == m_facts.workflow->uid && !completed(metadata_of(item))) return handle_workflow(item);
     cancel("the workflow has ended");
   };
   m_end_call = m_client.list(workflows(m_facts), {{"fieldSelector", name}}, {end_timeout}, looked, {.metadata_only = true});
@@ -177,11 +175,11 @@ void WorkflowMonitor::confirm_end() {
 
 // It is missing from a list, or its name belongs to another one. A list may be outdated: only a GET by its name counts.
 void WorkflowMonitor::ask_for_workflow() {
-  if (m_done || m_question || m_question_timer) return;
+  if (m_done || m_get || m_get_timer) return;
   auto path = workflows(m_facts);
   path.name = m_facts.workflow->name;
-  m_question = m_client.get(path, {}, {}, [this](const kube::Answer& answer) {
-    m_question = {};
+  m_get = m_client.get(path, {}, {}, [this](const kube::Answer& answer) {
+    m_get = {};
     const auto presence = presence_of(answer, m_facts.workflow->name, m_facts.workflow->uid);
     if (presence == Presence::there) return seen_again(*answer);
     if (presence == Presence::gone) return workflow_gone();
@@ -191,8 +189,8 @@ void WorkflowMonitor::ask_for_workflow() {
 }
 
 void WorkflowMonitor::ask_later(std::function<void()> ask) {
-  m_question_timer = m_client.loop().timer(m_client.pause(++m_questions), [this, ask = std::move(ask)] {
-    m_question_timer = {};
+  m_get_timer = m_client.loop().timer(m_client.pause(++m_unanswered_gets), [this, ask = std::move(ask)] {
+    m_get_timer = {};
     ask();
   });
 }
@@ -201,19 +199,19 @@ void WorkflowMonitor::ask_later(std::function<void()> ask) {
 void WorkflowMonitor::list_workflow() {
   const auto name = "metadata.name=" + m_facts.workflow->name;
   const auto looked = [this](const kube::Answer& answer) {
-    m_question = {};
+    m_get = {};
     if (!answer) return ask_later([this] { list_workflow(); });
     for (const auto& item : (*answer)["items"])
       if (uid_of(item) == m_facts.workflow->uid) return seen_again(item);
     if (++m_lists_without >= lists_without_workflow) return workflow_gone();
     ask_later([this] { list_workflow(); });
   };
-  m_question = m_client.list(workflows(m_facts), {{"fieldSelector", name}}, {}, looked, {.metadata_only = true});
+  m_get = m_client.list(workflows(m_facts), {{"fieldSelector", name}}, {}, looked, {.metadata_only = true});
 }
 
 void WorkflowMonitor::seen_again(const Json& workflow) {
-  m_questions = m_lists_without = 0;
-  look_at_workflow(workflow);
+  m_unanswered_gets = m_lists_without = 0;
+  handle_workflow(workflow);
 }
 
 void WorkflowMonitor::workflow_gone() { cancel("the workflow was deleted"); }
@@ -245,15 +243,15 @@ void WorkflowMonitor::look() {
   pod.name = m_facts.pod;
   m_pod_call = m_client.get(pod, {}, {}, [this](const kube::Answer& answer) {
     m_pod_call = {};
-    if (answer) look_at_pod(*answer, true);
+    if (answer) handle_pod(*answer, true);
     const bool gone = presence_of(answer, m_facts.pod, m_facts.pod_uid) == Presence::gone;
     if (gone) m_eviction = Eviction{"this step's pod is gone, but its workflow continues", std::nullopt};
-    look_at_both();
+    check_both();
   });
   const auto name = "metadata.name=" + m_facts.workflow->name;
   m_workflow_call = m_client.list(workflows(m_facts), {{"fieldSelector", name}}, {}, [this](const kube::Answer& answer) {
     m_workflow_call = {};
-    if (!answer) return look_at_both();  // it may not be seen: in doubt it is a cancel
+    if (!answer) return check_both();  // it may not be seen: in doubt it is a cancel
     const auto& items = (*answer)["items"].get_ref<const Json::array_t&>();
     if (items.empty() || uid_of(items.front()) != m_facts.workflow->uid) return confirm_by_name();
     look_whether_it_lives(items.front());
@@ -268,13 +266,13 @@ void WorkflowMonitor::confirm_by_name() {
     m_workflow_call = {};
     const auto presence = presence_of(answer, m_facts.workflow->name, m_facts.workflow->uid);
     if (presence == Presence::gone || (!answer && answer.error().status == 403)) return workflow_gone();
-    presence == Presence::there ? look_whether_it_lives(*answer) : look_at_both();
+    presence == Presence::there ? look_whether_it_lives(*answer) : check_both();
   });
 }
 
 // This is the whole Workflow: what its metadata do not tell counts as well.
 void WorkflowMonitor::end_if_over(const Json& workflow) {
-  look_at_workflow(workflow);
+  handle_workflow(workflow);
   if (const auto why = why_no_other_attempt(workflow, clusters_now()); !why.empty()) cancel(why);
 }
 
@@ -282,14 +280,14 @@ void WorkflowMonitor::end_if_over(const Json& workflow) {
 void WorkflowMonitor::look_whether_it_lives(const Json& workflow) {
   end_if_over(workflow);
   m_workflow_lives = !m_done;
-  look_at_both();
+  check_both();
 }
 
-void WorkflowMonitor::look_at_both() {
+void WorkflowMonitor::check_both() {
   if (m_done || !m_why) return;
   if (m_eviction && m_workflow_lives) return answer(m_eviction);
   if (m_pod_call || m_workflow_call) return;
-  m_next_look = m_client.loop().timer(between_looks, [this] { look(); });
+  m_next_look = m_client.loop().timer(interval, [this] { look(); });
 }
 
 void WorkflowMonitor::answer(std::optional<Eviction> eviction) {

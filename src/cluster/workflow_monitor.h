@@ -36,12 +36,12 @@ class WorkflowMonitor {
 
  private:
   void look();
-  void look_at_both();
+  void check_both();
   [[nodiscard]] Time clusters_now() const;
-  void look_at_pod(const Json& pod, bool whole);
+  void handle_pod(const Json& pod, bool whole);
   void ask_who_completed();
-  void look_at_completed(const kube::Answer& answer);
-  void look_at_workflow(const Json& workflow);
+  void handle_completed_pod(const kube::Answer& answer);
+  void handle_workflow(const Json& workflow);
   void confirm_end();
   void ask_for_workflow();
   void ask_later(std::function<void()> ask);
@@ -59,12 +59,12 @@ class WorkflowMonitor {
   Why m_why;
   kube::PendingCall m_pod_call, m_workflow_call;
   Timer m_timer, m_next_look;
-  kube::PendingCall m_question;        // whether the Workflow is gone
+  kube::PendingCall m_get;             // whether the Workflow is gone
   kube::PendingCall m_end_call;        // whether the Workflow has ended, as its watch reports
   kube::PendingCall m_completed_call;  // whether our pod, which is labelled as completed, was lost
-  Timer m_question_timer;
-  int m_questions = 0;      // without a response
-  int m_lists_without = 0;  // consecutive ones, without the permission to get it
+  Timer m_get_timer;
+  int m_unanswered_gets = 0;  // without a response
+  int m_lists_without = 0;    // consecutive ones, without the permission to get it
   std::function<void(const std::string&)> m_cancelled;
   std::function<void()> m_missed;
   std::unique_ptr<kube::Watch> m_pod, m_workflow;

@@ -6,7 +6,7 @@
 
 namespace trainstep {
 
-// Replaces NaN and infinite numbers, at any depth, by the strings that proto3 JSON uses for them: "NaN", "Infinity", "-Infinity". to_text() writes
+// Replaces NaN and infinite numbers, at any depth, with the strings that proto3 JSON uses for them: "NaN", "Infinity", "-Infinity". to_text() writes
 // them like this.
 Json portable(Json json);
 bool all_finite(const Json& json);

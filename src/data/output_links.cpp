@@ -42,7 +42,7 @@ void lead_to(const fs::path& link, const fs::path& target) {
 
 class Copy {
  public:
-  Copy(fs::path root, const GoOn& go_on) : m_root(std::move(root)), m_go_on(go_on) {}
+  Copy(fs::path root, const CheckCancelled& go_on) : m_root(std::move(root)), m_go_on(go_on) {}
 
   Result<void> copy(const fs::path& from, const fs::path& to) {
     std::error_code code;
@@ -83,17 +83,17 @@ class Copy {
   }
 
   fs::path m_root;
-  const GoOn& m_go_on;
+  const CheckCancelled& m_go_on;
 };
 
 }  // namespace
 
-bool is_made_up(const fs::path& path) {
+bool is_synthetic(const fs::path& path) {
   struct statfs system{};
   return ::statfs(path.c_str(), &system) == 0 && (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC);
 }
 
-bool leads_to_vanishing(const fs::path& tree, const Vanishes& vanishes) {
+bool leads_to_vanishing(const fs::path& tree, const IsTemporary& vanishes) {
   std::error_code code;
   auto links = fs::is_symlink(tree, code) ? std::vector<fs::path>{tree} : links_in(tree);
   return std::ranges::any_of(links, [&](const fs::path& link) {
@@ -102,7 +102,7 @@ bool leads_to_vanishing(const fs::path& tree, const Vanishes& vanishes) {
   });
 }
 
-Result<void> settle_links(const fs::path& tree, const Vanishes& vanishes, const GoOn& go_on) {
+Result<void> resolve_links(const fs::path& tree, const IsTemporary& vanishes, const CheckCancelled& go_on) {
   std::error_code code;
   const auto root = fs::canonical(tree, code);
   if (code || fs::is_symlink(tree, code) || !fs::is_directory(root, code)) return {};
@@ -119,12 +119,12 @@ Result<void> settle_links(const fs::path& tree, const Vanishes& vanishes, const 
   return {};
 }
 
-Result<void> replace_by_copy(const fs::path& link, const GoOn& go_on) {
+Result<void> replace_by_copy(const fs::path& link, const CheckCancelled& go_on) {
   std::error_code code;
   const auto at = fs::canonical(link.parent_path(), code) / link.filename();
   const auto from = code ? fs::path() : fs::canonical(link, code);
   if (code) return file_error("read", link, code.value());
-  if (lies_in(at, from) || is_made_up(from))
+  if (lies_in(at, from) || is_synthetic(from))
     return input_error(
         fmt::format("{} is a symbolic link to {}, which is not part of the output; write the files themselves there", link.string(), from.string()));
   const fs::path beside = at.string() + ".trainstep";

@@ -8,9 +8,9 @@
 #include <cstdio>
 
 #include "base/files.h"
-#include "base/folder_rights.h"
 #include "base/remove_tree.h"
-#include "data/output_place.h"
+#include "base/temporary_permissions.h"
+#include "data/output_paths.h"
 
 namespace trainstep {
 namespace {
@@ -37,13 +37,13 @@ Error output_error(std::string_view verb, const fs::path& path, int code) {
 // Moving a folder requires write permission on it, because its entry ".." changes.
 Result<void> move_output(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) == 0) return {};
-  const FolderRights above(from.parent_path()), self(from);
+  const TemporaryPermissions above(from.parent_path()), self(from);
   if (::rename(from.c_str(), to.c_str()) == 0) return {};
   return errno == EXDEV ? move_by_copy(from, to) : output_error("write", to, errno);
 }
 
 bool exchange_outputs(const fs::path& one, const fs::path& other) {
-  const FolderRights above(one.parent_path()), first(one), second(other);
+  const TemporaryPermissions above(one.parent_path()), first(one), second(other);
   return ::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0;
 }
 
@@ -51,7 +51,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code code;
   for (const auto& entry : fs::directory_iterator(folder, code))
-    if (entry.path().filename() != OutputPlace::inside_name && entry.path().filename() != "lost+found") entries.push_back(entry.path());
+    if (entry.path().filename() != OutputPaths::inside_name && entry.path().filename() != "lost+found") entries.push_back(entry.path());
   return entries;
 }
 

@@ -69,7 +69,8 @@ bool leads_nowhere(const fs::path& path) {
 
 class Looker {
  public:
-  Looker(std::string without, Vanishes vanishes, timespec since) : m_without(std::move(without)), m_vanishes(std::move(vanishes)), m_since(since) {}
+  Looker(std::string without, IsTemporary vanishes, timespec since)
+      : m_without(std::move(without)), m_vanishes(std::move(vanishes)), m_since(since) {}
 
   Look look(const fs::path& path) {
     struct stat found{};
@@ -126,18 +127,18 @@ class Looker {
     if (!m_vanishes) return;
     std::error_code code;
     const auto target = fs::canonical(link, code);
-    if (!code && !is_made_up(target) && m_vanishes(target) && m_seen.insert(target.string()).second) m_linked.push_back(target.string());
+    if (!code && !is_synthetic(target) && m_vanishes(target) && m_seen.insert(target.string()).second) m_linked.push_back(target.string());
   }
 
   std::string m_without;
-  Vanishes m_vanishes;
+  IsTemporary m_vanishes;
   ChangedSince m_since;
   Look m_look;
   std::set<std::string> m_seen;
   std::vector<std::string> m_linked;  // targets still to be inspected
 };
 
-Look look(const fs::path& path, const std::string& without, const Vanishes& vanishes, timespec since = {}) {
+Look look(const fs::path& path, const std::string& without, const IsTemporary& vanishes, timespec since = {}) {
   return Looker(without, vanishes, since).look(path);
 }
 
@@ -161,7 +162,7 @@ bool any_new(const std::vector<std::uint64_t>& now, const std::vector<std::uint6
 
 }  // namespace
 
-PathSnapshot::PathSnapshot(const fs::path& path, bool settled, std::string without, Vanishes vanishes)
+PathSnapshot::PathSnapshot(const fs::path& path, bool settled, std::string without, IsTemporary vanishes)
     : m_path(path), m_without(std::move(without)), m_vanishes(std::move(vanishes)), m_taken(ChangedSince::now()) {
   auto now = look(m_path, m_without, m_vanishes);
   if (now.there && settled && wait_past(now.newest)) now = look(m_path, m_without, m_vanishes);

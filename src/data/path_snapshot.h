@@ -22,7 +22,7 @@ class PathSnapshot {
  public:
   // Takes the snapshot now. `settled`: if something there changed so recently that a further change could have the same timestamp, waits until that
   // is impossible and takes it again. `without`: an entry of the folder to ignore.
-  explicit PathSnapshot(const std::filesystem::path& path, bool settled = true, std::string without = {}, Vanishes vanishes = {});
+  explicit PathSnapshot(const std::filesystem::path& path, bool settled = true, std::string without = {}, IsTemporary vanishes = {});
 
   [[nodiscard]] bool was_there() const { return m_there; }
   // Whether there is now at least one non-empty regular file that was not there before, or is different; or a link to one. If the path itself is a
@@ -42,7 +42,7 @@ class PathSnapshot {
  private:
   std::filesystem::path m_path;
   std::string m_without;
-  Vanishes m_vanishes;
+  IsTemporary m_vanishes;
   timespec m_taken{};
   bool m_there = false;
   int m_unseen = 0;

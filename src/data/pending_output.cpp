@@ -11,9 +11,9 @@
 #include <cerrno>
 
 #include "base/files.h"
-#include "base/folder_rights.h"
 #include "base/regular_file.h"
 #include "base/remove_tree.h"
+#include "base/temporary_permissions.h"
 #include "data/output_folder.h"
 #include "data/output_moves.h"
 #include "data/path_snapshot.h"
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 // Notes on a committed folder: the digest of its snapshot; for a mounted one also the names of the committed entries, each preceded and followed by
 // '/'.
 constexpr std::string_view digest_note = "content", entries_note = "entries";
-constexpr std::size_t longest_owner = 4096;
+constexpr std::size_t max_owner_length = 4096;
 
 // The missing folders on the path to this one, the deepest first.
 std::vector<fs::path> missing(fs::path folder) {
@@ -56,7 +56,7 @@ fs::path free_name(const fs::path& path) {
 }
 
 // A folder with the temporary name is ours only if a run wrote its owner note before writing anything else there.
-Result<void> check_ours(const OutputPlace& place) {
+Result<void> check_ours(const OutputPaths& place) {
   std::error_code code;
   const auto waiting = place.path.parent_path();
   const auto status = fs::symlink_status(waiting, code);
@@ -78,27 +78,27 @@ bool PendingOutput::possible(const fs::path& target) {
 Result<PendingOutput> PendingOutput::open(const fs::path& target, const std::string& owner, const std::string& signer) {
   PendingOutput output;
   output.m_signer = signer;
-  output.m_place = OutputPlace::of(target);
+  output.m_place = OutputPaths::of(target);
   const auto beside = output.m_place.target.parent_path();
   output.m_made = missing(beside);
   TRY(make_directories(beside));
   ASSIGN(std::tie(output.m_held, output.m_lock), lock_folder(output.m_place.folder, output.m_place.target));
   TRY(check_ours(output.m_place));
   ASSIGN(output.m_taken_back, take_back(output.m_place, signer, owner));
-  TRY(output.settle_accounts(owner));
+  TRY(output.recover(owner));
   return output;
 }
 
 // Recovers from earlier runs: restores the target of a run that was killed between two renames, removes what is not this owner's.
-Result<void> PendingOutput::settle_accounts(const std::string& owner) {
+Result<void> PendingOutput::recover(const std::string& owner) {
   std::error_code code;
   const auto old = m_place.folder / "old";
   if (!m_place.inside && fs::exists(fs::symlink_status(old, code)) && !fs::exists(fs::symlink_status(m_place.target, code)))
     TRY(move_output(old, m_place.target));
-  if (!m_place.inside && !gave_way(m_place))  // otherwise the outcome of another run is open, which may still revert
-    for (const auto& one : olds_in(m_place.folder)) TRY(empty_place(one, m_place.target));
+  if (!m_place.inside && !displaced_path(m_place))  // otherwise the outcome of another run is open, which may still revert
+    for (const auto& one : displaced_in(m_place.folder)) TRY(empty_place(one, m_place.target));
   const auto note = m_place.folder / "owner";
-  const auto before = read_regular_file(note, longest_owner);
+  const auto before = read_regular_file(note, max_owner_length);
   if (owner.empty() || !before || *before != owner) TRY(empty_place(m_place.path.parent_path(), m_place.target));
   TRY(make_directories(m_place.path.parent_path()));
   return write_file_atomically(note, owner);
@@ -139,14 +139,14 @@ Result<void> PendingOutput::check_kept() const {
                                                 m_place.target.string(), (m_place.inside ? now : now.parent_path()).string())};
 }
 
-Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes, const GoOn& go_on) {
+Result<std::optional<fs::path>> PendingOutput::commit(const IsTemporary& vanishes, const CheckCancelled& go_on) {
   TRY(check_kept());
   std::error_code code;
   if (!fs::exists(fs::symlink_status(m_place.path, code))) return std::optional<fs::path>();
-  if (fs::is_symlink(m_place.path, code)) TRY(settle_link(go_on));
+  if (fs::is_symlink(m_place.path, code)) TRY(resolve_link(go_on));
   const auto here = fs::canonical(m_place.folder, code);
   const auto older = fs::weakly_canonical(m_place.target, code);
-  TRY(settle_links(
+  TRY(resolve_links(
       m_place.path, [&](const fs::path& path) { return lies_in(path, here) || lies_in(path, older) || (vanishes && vanishes(path)); }, go_on));
   if (go_on) TRY(go_on());
   auto aside = m_place.inside ? commit_inside() : m_place.over ? commit_over() : commit_beside();
@@ -156,7 +156,7 @@ Result<std::optional<fs::path>> PendingOutput::commit(const Vanishes& vanishes, 
 }
 
 Result<std::optional<fs::path>> PendingOutput::commit_beside() {
-  ASSIGN(auto aside, make_way());
+  ASSIGN(auto aside, move_aside());
   const bool gone = aside.has_value();
   auto placed = gone ? move_output(m_place.path, m_place.target) : replace();
   if (!placed && gone) TRY(move_output(*aside, m_place.target));
@@ -166,7 +166,7 @@ Result<std::optional<fs::path>> PendingOutput::commit_beside() {
 }
 
 // The output is a link. If its target is next to it, that is the output; a target elsewhere may change or disappear, and is copied.
-Result<void> PendingOutput::settle_link(const GoOn& go_on) {
+Result<void> PendingOutput::resolve_link(const CheckCancelled& go_on) {
   std::error_code code;
   const auto to = fs::canonical(m_place.path, code);
   if (code) return output_error("read", m_place.path, code.value());
@@ -176,7 +176,7 @@ Result<void> PendingOutput::settle_link(const GoOn& go_on) {
 }
 
 // Moves aside an unknown folder, and a file that would be replaced by a folder. A file is replaced by a file, as with cp.
-Result<std::optional<fs::path>> PendingOutput::make_way() {
+Result<std::optional<fs::path>> PendingOutput::move_aside() {
   std::error_code code;
   const bool file = fs::is_regular_file(m_place.target, code);
   if (file && !fs::is_directory(m_place.path, code)) return std::optional<fs::path>();
@@ -187,7 +187,7 @@ Result<std::optional<fs::path>> PendingOutput::make_way() {
 }
 
 // The target may be replaced. Where the file system can exchange two names, there is always one or the other; otherwise there is a moment with
-// neither, and settle_accounts() recovers from a kill in it.
+// neither, and recover() recovers from a kill in it.
 Result<void> PendingOutput::replace() {
   struct stat there{};
   if (::lstat(m_place.target.c_str(), &there) != 0) return move_output(m_place.path, m_place.target);
@@ -214,7 +214,7 @@ void PendingOutput::remove_replaced(const fs::path& path) {
     if (is_kept || move_output(path, old)) m_replaced = old;
     if (m_replaced) return;
   }
-  const FolderRights above(path.parent_path());
+  const TemporaryPermissions above(path.parent_path());
   if (const auto removed = remove_tree(path); !removed) m_unremoved = removed.error().message;
 }
 
@@ -270,7 +270,7 @@ Result<std::optional<fs::path>> PendingOutput::commit_over() {
 // Whether it holds exactly what the last commit put there.
 bool PendingOutput::known() const {
   const auto digest = m_place.noted(digest_note);
-  return !digest.empty() && digest == PathSnapshot(m_place.target, false, OutputPlace::inside_name).digest();
+  return !digest.empty() && digest == PathSnapshot(m_place.target, false, OutputPaths::inside_name).digest();
 }
 
 void PendingOutput::remember() {
@@ -278,7 +278,7 @@ void PendingOutput::remember() {
   m_place.forget(digest_note);
   if (fs::is_directory(m_place.target, code))
     static_cast<void>(m_place.note(
-        digest_note, PathSnapshot(m_place.target, false, OutputPlace::inside_name).digest()));  // without the note the next run keeps the folder
+        digest_note, PathSnapshot(m_place.target, false, OutputPaths::inside_name).digest()));  // without the note the next run keeps the folder
 }
 
 }  // namespace trainstep

@@ -12,7 +12,7 @@
 #include "base/file_lock.h"
 #include "base/result.h"
 #include "data/output_links.h"
-#include "data/output_place.h"
+#include "data/output_paths.h"
 #include "data/taking_back.h"
 
 namespace trainstep {
@@ -55,16 +55,16 @@ class PendingOutput {
   // only the entries whose names are taken. A mounted file is rewritten in place. Returns where the displaced contents are now. Errors: denied,
   // internal, input (a link that is not an output), conflict (check_kept()), that of `go_on`, which is called once more immediately before the move;
   // the target is then unchanged, unless it is a mount.
-  Result<std::optional<std::filesystem::path>> commit(const Vanishes& vanishes = {}, const GoOn& go_on = {});
+  Result<std::optional<std::filesystem::path>> commit(const IsTemporary& vanishes = {}, const CheckCancelled& go_on = {});
   // After commit(): what of the replaced folder could not be removed, and why, for display. Empty: nothing.
   [[nodiscard]] const std::string& unremoved() const { return m_unremoved; }
 
  private:
   PendingOutput() = default;
-  Result<void> settle_accounts(const std::string& owner);
-  Result<void> settle_link(const GoOn& go_on);
+  Result<void> recover(const std::string& owner);
+  Result<void> resolve_link(const CheckCancelled& go_on);
   [[nodiscard]] bool known() const;
-  Result<std::optional<std::filesystem::path>> make_way();
+  Result<std::optional<std::filesystem::path>> move_aside();
   Result<void> replace();
   void remove_replaced(const std::filesystem::path& path);
   Result<std::optional<std::filesystem::path>> commit_beside();
@@ -72,7 +72,7 @@ class PendingOutput {
   Result<std::optional<std::filesystem::path>> commit_over();
   void remember();
 
-  OutputPlace m_place;
+  OutputPaths m_place;
   std::vector<std::filesystem::path> m_made;  // folders above the target that open() created, the deepest first
   std::string m_unremoved;
   std::string m_signer;  // empty: unsigned

@@ -105,7 +105,7 @@ std::vector<std::string> values_of_secret(const Json& secret) {
 void add_base64(std::vector<std::string>& secrets) {
   const auto count = secrets.size();
   for (std::size_t i = 0; i < count; ++i)
-    if (secrets[i].size() >= shortest_secret) secrets.push_back(encode_base64(secrets[i]));
+    if (secrets[i].size() >= min_secret_length) secrets.push_back(encode_base64(secrets[i]));
 }
 
 Json redacted_json(const Json& value, const std::vector<std::string>& secrets) {

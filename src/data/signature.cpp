@@ -41,7 +41,7 @@ Contents contents_of(const fs::path& target) {
     }
     std::error_code gone;
     if (S_ISLNK(found.st_mode)) state.push_back(fmt::format("{}\n{}\n", name, fs::read_symlink(target.string() + name, gone).string()));
-    return name.substr(name.starts_with('/') ? 1 : 0) == OutputPlace::inside_name ? Walk::past : Walk::on;
+    return name.substr(name.starts_with('/') ? 1 : 0) == OutputPaths::inside_name ? Walk::past : Walk::on;
   };
   struct stat self{};
   if (::stat(target.c_str(), &self) != 0) return {};
@@ -52,21 +52,21 @@ Contents contents_of(const fs::path& target) {
 
 }  // namespace
 
-Result<void> sign(const OutputPlace& place, const std::string& signer, const std::optional<fs::path>& aside) {
+Result<void> sign(const OutputPaths& place, const std::string& signer, const std::optional<fs::path>& aside) {
   const auto beside = aside ? aside->lexically_relative(place.target.parent_path()).string() : std::string();
   const auto contents = contents_of(place.target);
   return place.note(signature_note, fmt::format("{}\n{}\n{}\n{}", signer, contents.files, contents.state, beside));
 }
 
-void unsign(const OutputPlace& place) { place.forget(signature_note); }
+void unsign(const OutputPaths& place) { place.forget(signature_note); }
 
-void forget_signature_beside(const OutputPlace& place) {
+void forget_signature_beside(const OutputPaths& place) {
   std::error_code code;
   fs::remove(place.folder / signature_note, code);
 }
 
 Signed signed_by(const fs::path& target, const std::string& signer) {
-  const auto place = OutputPlace::of(target);
+  const auto place = OutputPaths::of(target);
   const auto note = place.noted(signature_note);
   if (note.empty()) return place.shows_notes() ? Signed::no : Signed::unknown;
   if (!note.starts_with(signer + '\n')) return Signed::no;
@@ -76,7 +76,7 @@ Signed signed_by(const fs::path& target, const std::string& signer) {
   return noted.starts_with(contents.files + '\n') ? Signed::touched : Signed::changed;
 }
 
-std::optional<fs::path> gave_way(const OutputPlace& place) {
+std::optional<fs::path> displaced_path(const OutputPaths& place) {
   const auto note = place.noted(signature_note);
   const auto name = note.substr(note.rfind('\n') + 1);
   auto aside = place.target.parent_path() / name;

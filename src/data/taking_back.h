@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "data/output_place.h"
+#include "data/output_paths.h"
 
 namespace trainstep {
 
@@ -18,15 +18,15 @@ enum class Restored { nothing, yes };
 // Moves what the signer put at the target back to place.path and restores what it displaced; the caller holds the lock on place.folder, and `owner`
 // is noted there. nullopt: the output is not the signer's, has changed since, or is a mount, which is never reverted. Errors: denied, input (the
 // contents of place.path cannot be removed), internal; the output is then where it was.
-Result<std::optional<Restored>> take_back(const OutputPlace& place, const std::string& signer, const std::string& owner);
+Result<std::optional<Restored>> take_back(const OutputPaths& place, const std::string& signer, const std::string& owner);
 
 // The same for callers that do not write there afterwards. Additional error: conflict, another run is writing there.
-struct TakenBack {
+struct Reverted {
   Restored restored;
   std::filesystem::path where;  // kept until the next run with this target
 };
 // As above, but takes the lock itself and releases it.
-Result<std::optional<TakenBack>> take_back(const std::filesystem::path& target, const std::string& signer);
+Result<std::optional<Reverted>> take_back(const std::filesystem::path& target, const std::string& signer);
 
 // For messages: "model: the training's output stays at …", and where the displaced contents are. Empty: the output there is not the signer's.
 // Why::told adds the reason why take_back() reverted nothing.
@@ -37,6 +37,6 @@ std::string describe_staying(const std::string& output, const std::filesystem::p
 Result<void> confirm_output(const std::filesystem::path& target, const std::string& signer);
 
 // Contents displaced by successive runs, none of which has been confirmed.
-std::vector<std::filesystem::path> olds_in(const std::filesystem::path& folder);
+std::vector<std::filesystem::path> displaced_in(const std::filesystem::path& folder);
 
 }  // namespace trainstep

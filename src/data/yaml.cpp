@@ -216,9 +216,9 @@ Error YamlHandler::explain(const YAML::ParserException& error) const {
 }
 
 // yaml-cpp reads streams; this one reads the text without a copy.
-class Lent : public std::streambuf {
+class ViewStreambuf : public std::streambuf {
  public:
-  explicit Lent(std::string_view text) {
+  explicit ViewStreambuf(std::string_view text) {
     auto* first = const_cast<char*>(text.data());  // a get area is never written to
     setg(first, first, first + text.size());
   }
@@ -251,7 +251,7 @@ Result<std::vector<Json>> parse_events(std::string_view text, std::string_view w
                     fmt::format("{}; YAML allows it only as an escape in double quotes (\\x{:02x})", show_character(text, *at), text[*at]));
   if (const auto at = find_bracket_bomb(text)) return error_at(what, text, *at, fmt::format("nested deeper than {} levels", limits.depth));
   YamlHandler handler(text, what, limits, numbers);
-  Lent lent(text);
+  ViewStreambuf lent(text);
   std::istream stream(&lent);
   std::vector<Json> documents;
   try {

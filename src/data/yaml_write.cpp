@@ -159,8 +159,8 @@ class Writer {
 
   void key(const std::string& name) {
     const auto written = may_be_plain(name) ? name : quoted(name);
-    constexpr std::size_t longest_simple_key = 1000;  // readers stop looking for the colon after 1024 characters
-    if (written.size() > longest_simple_key) {
+    constexpr std::size_t max_simple_key_length = 1000;  // readers stop looking for the colon after 1024 characters
+    if (written.size() > max_simple_key_length) {
       m_out += "? " + written + '\n';
       indent(m_depth);
     } else {

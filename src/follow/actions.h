@@ -17,8 +17,8 @@ class Actions {
   void add(Order order) {
     m_actions.emplace_back(std::move(order));
   }
-  void say(std::string text) { add(Say{std::move(text)}); }
-  void warn(std::string text) { add(Say{std::move(text), true}); }
+  void info(std::string text) { add(LogMessage{std::move(text)}); }
+  void warn(std::string text) { add(LogMessage{std::move(text), true}); }
   // Without a delay nothing is started: what has no limit has no timer.
   void start_timer(int timer, const std::optional<Duration>& delay) {
     if (delay) add(SetTimer{timer, *delay});

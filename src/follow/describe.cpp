@@ -12,10 +12,10 @@
 namespace trainstep::follow {
 namespace {
 
-constexpr std::size_t longest_event = 600;
+constexpr std::size_t max_event_length = 600;
 
 // Each action in words; actions that only show something have none.
-struct Words {
+struct DescribeAction {
   const Rules& rules;
   [[nodiscard]] const std::string& name(MemberIndex member) const { return rules.members.at(member).name; }
 
@@ -32,12 +32,12 @@ struct Words {
                        : order.restarted ? " (it was restarted)"
                                          : "");
   }
-  std::string operator()(const LookAgain&) const { return "list the job and its pods"; }
+  std::string operator()(const Refresh&) const { return "list the job and its pods"; }
   std::string operator()(const WatchPodEvents&) const { return "watch the events of its pods"; }
   std::string operator()(const RemoveJob& order) const { return order.at_once ? "delete the job at once" : "delete the job"; }
   std::string operator()(const KeepJob&) const { return "leave the job to the next attempt"; }
   std::string operator()(const Finish& order) const { return "finish: " + result::describe(order.verdict); }
-  std::string operator()(const Say&) const { return {}; }
+  std::string operator()(const LogMessage&) const { return {}; }
   std::string operator()(const ShowOutput&) const { return {}; }
   std::string operator()(const ShowProgress&) const { return {}; }
 };
@@ -48,7 +48,7 @@ std::string reason(const Event& event) {
   record.erase("event");
   record.erase("at");
   auto text = record.empty() ? std::string() : " " + redacted(to_text(record), {});
-  if (text.size() > longest_event) text.replace(longest_event, std::string::npos, " …");
+  if (text.size() > max_event_length) text.replace(max_event_length, std::string::npos, " …");
   return name + text;
 }
 
@@ -57,7 +57,7 @@ std::string reason(const Event& event) {
 std::string describe_decision(const Event& event, const std::vector<Action>& actions, const Rules& rules) {
   std::vector<std::string> orders;
   for (const auto& action : actions)
-    if (auto words = std::visit(Words{rules}, action); !words.empty()) orders.push_back(std::move(words));
+    if (auto words = std::visit(DescribeAction{rules}, action); !words.empty()) orders.push_back(std::move(words));
   return orders.empty() ? std::string() : fmt::format("{}: {}", reason(event), join(orders, "; "));
 }
 

@@ -30,15 +30,15 @@ bool EndWait::await_taken(const JobFacts& facts) {
   if (!who) return false;
   const auto* pod = facts.pods->pod(*who);
   if (pod == nullptr || !pod->deleting || pod->over() || std::exchange(m_grace_awaited, true)) return false;
-  m_actions.say(fmt::format("{} is being removed from the job ({}); waiting up to {} for it to end", m_rules.members[*who].name,
-                            termination_of(*pod, nullptr).reason, describe(usual_grace)));
+  m_actions.info(fmt::format("{} is being removed from the job ({}); waiting up to {} for it to end", m_rules.members[*who].name,
+                             termination_of(*pod, nullptr).reason, describe(usual_grace)));
   m_actions.start_timer(JobTimer::settle_over, usual_grace);
   return true;
 }
 
 bool EndWait::list_again(const JobFacts& facts) {
   m_ends_awaited = false;
-  const bool unclear = facts.failed() ? !facts.first_to_fail() : facts.primary_is_unseen() || facts.success_is_unproved();
+  const bool unclear = facts.failed() ? !facts.first_to_fail() : facts.primary_is_unseen() || facts.is_success_unconfirmed();
   if (!unclear || std::exchange(m_listed_twice, true)) return false;
   m_listed = false;  // its former state, perhaps from a server that is behind, and the watch is silent
   return true;
@@ -58,7 +58,7 @@ void EndWait::stop_now() {
 bool EndWait::ends_may_come(const JobFacts& facts) const {
   if (!m_ends_awaited) return false;
   if (facts.failed() && facts.first_to_fail()) return false;
-  if (facts.success_is_unproved()) return true;  // the server that listed them may be behind
+  if (facts.is_success_unconfirmed()) return true;  // the server that listed them may be behind
   // All existing pods have been listed: nothing more will be known of the missing ones.
   for (MemberIndex i = 0; i < m_rules.members.size(); ++i) {
     const auto& member = m_rules.members[i];
@@ -78,8 +78,8 @@ bool EndWait::primary_was_read(const JobFacts& facts) const {
 
 void EndWait::tell_of_awaited_logs() const {
   for (const auto member : m_logs.without_end())
-    m_actions.say(fmt::format("waiting up to {} for the end of the log of {}", describe(m_job_rules.log_end - m_job_rules.settle),
-                              m_rules.members[member].name));
+    m_actions.info(fmt::format("waiting up to {} for the end of the log of {}", describe(m_job_rules.log_end - m_job_rules.settle),
+                               m_rules.members[member].name));
 }
 
 void EndWait::warn_of_logs_without_end() const {

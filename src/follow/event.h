@@ -21,13 +21,25 @@ using MemberIndex = std::size_t;
 
 // How a process or container ended: by exit code, or by a signal.
 struct Termination {
+  // What ended the program or kept it from starting, if the kubelet knows.
+  enum class Cause {
+    program,            // nothing is known but its exit code or signal
+    oom_killed,         // it exceeded its memory limit
+    bad_command,        // the runtime could not start it: the command, image or settings are wrong on every node
+    not_started,        // the runtime could not start it on this node
+    end_unseen,         // it ended while the kubelet was away: its exit code is made up
+    deadline_exceeded,  // its pod was active for longer than activeDeadlineSeconds
+    evicted,            // its pod was evicted
+  };
   int exit_code = 0;
   std::optional<int> signal;
-  std::string reason;                          // "OOMKilled", "Evicted"; empty: nothing is known beyond the code
-  bool vanished = false;                       // there is no code: the pod was evicted or deleted, or its node is lost
-  bool disrupted = false;                      // not caused by the program: capacity
-  std::optional<result::VerdictClass> told{};  // the agent's own message, if it was not the program that failed
-  bool repeated = false;                       // it did nothing: the agent reports that the training had finished in an earlier attempt
+  std::string reason;                                 // "OOMKilled", "Evicted"; empty: nothing is known beyond the code
+  bool vanished = false;                              // there is no code: the pod was evicted or deleted, or its node is lost
+  bool disrupted = false;                             // not caused by the program: capacity
+  std::optional<result::VerdictClass> agent_class{};  // the agent's own message, if it was not the program that failed
+  Cause cause = Cause::program;
+  std::string init_container{};  // that failed, so that the program did not run; empty: none
+  bool repeated = false;         // it did nothing: the agent reports that the training had finished in an earlier attempt
   [[nodiscard]] bool succeeded() const { return exit_code == 0 && !signal && !vanished; }
 };
 
@@ -35,8 +47,8 @@ struct Termination {
 struct Prepared {};  // the backend is ready to start members
 struct MemberStarted {
   MemberIndex member;
-  std::string place;
-};  // `place`: "pid 4711", the name of a node
+  std::string ran_on;
+};  // `ran_on`: "pid 4711", the name of a node
 struct MemberOutput {
   MemberIndex member;
   std::string_view lines;
@@ -57,7 +69,7 @@ struct TimerFired {
 };
 
 // --- events of a job in a cluster ---
-struct Told {
+struct BackendMessage {
   std::string text;
   bool warning = false;
 };  // a log line of the backend: where, as which user, what was created
@@ -110,18 +122,18 @@ struct EvictionSeen {
 };
 struct JobKept {};      // KeepJob is done, as far as possible
 struct JobFollowed {};  // instead of JobFound, or after RemoveJob: another attempt of the step follows the job, which is kept
-struct JobSpared {
+struct JobSucceededFirst {
   job_types::Judgement judgement;
 };  // after RemoveJob: the job succeeded before it was deleted, and is kept
-struct PodsListed {};  // after LookAgain: the job was sent as JobSeen or JobGone, all existing pods as PodSeen, all others as PodGone
+struct PodsListed {};  // after Refresh: the job was sent as JobSeen or JobGone, all existing pods as PodSeen, all others as PodGone
 struct ServerTrouble {
   std::string reason;  // empty: it responds again
 };
 struct Event {
   Time at;
-  std::variant<Prepared, MemberStarted, MemberOutput, MemberEnded, BackendFailed, StopRequested, TimerFired, Told, JobFound, JobSeen, JobGone,
-               PodSeen, PodGone, WarningSeen, LogComplete, CancelSeen, EvictionSeen, ServerTrouble, PodsListed, JobKept, PodsHidden, JobFollowed,
-               PodWarningSeen, JobSpared>
+  std::variant<Prepared, MemberStarted, MemberOutput, MemberEnded, BackendFailed, StopRequested, TimerFired, BackendMessage, JobFound, JobSeen,
+               JobGone, PodSeen, PodGone, WarningSeen, LogComplete, CancelSeen, EvictionSeen, ServerTrouble, PodsListed, JobKept, PodsHidden,
+               JobFollowed, PodWarningSeen, JobSucceededFirst>
       what;
 };
 
@@ -142,7 +154,7 @@ struct ShowOutput {
   MemberIndex member;
   std::string_view lines;
 };  // print with the prefix of the member; valid as long as the event's
-struct Say {
+struct LogMessage {
   std::string text;
   bool warning = false;
 };  // a log line; a warning is about a problem
@@ -166,7 +178,7 @@ struct EndLog {
   bool restarted;
   bool gone = false;  // its pod no longer exists: do not read another one of the same name in its place
 };  // its container has ended: read the rest, then LogComplete
-struct LookAgain {};       // at the job and all its pods, now; PodsListed follows
+struct Refresh {};         // reads the job and all its pods again, now; PodsListed follows
 struct WatchPodEvents {};  // from now on, as PodWarningSeen; ordered once
 struct RemoveJob {
   // The run is cancelled: delete the job whatever its status, even if another attempt follows it. Otherwise it must be the job that was seen, or it
@@ -179,7 +191,7 @@ struct KeepJob {};  // leave it to the next attempt, with a deadline in case non
 struct Finish {
   result::Verdict verdict;
 };  // nothing more can be seen
-using Action = std::variant<StartMember, StopMember, SetTimer, ShowOutput, Say, ShowProgress, FollowLog, EndLog, LookAgain, WatchPodEvents, RemoveJob,
-                            KeepJob, Finish>;
+using Action = std::variant<StartMember, StopMember, SetTimer, ShowOutput, LogMessage, ShowProgress, FollowLog, EndLog, Refresh, WatchPodEvents,
+                            RemoveJob, KeepJob, Finish>;
 
 }  // namespace trainstep::follow

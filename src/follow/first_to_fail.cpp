@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "follow/runtime_words.h"
+#include "follow/runtime_messages.h"
 
 namespace trainstep::follow {
 
@@ -18,7 +18,7 @@ namespace {
 // round; a member ended by SIGTERM followed another one.
 std::pair<std::chrono::time_point<std::chrono::system_clock, std::chrono::seconds>, int> rank(const MemberState& state) {
   const auto ending = state.end();
-  const bool cause = ending.reason.starts_with("OOMKilled") || ending.disrupted || class_without_program(ending);
+  const bool cause = ending.cause == Termination::Cause::oom_killed || ending.disrupted || class_without_program(ending);
   const bool follows = !cause && (ending.signal == SIGTERM || ending.exit_code == 128 + SIGTERM);
   return {std::chrono::floor<std::chrono::seconds>(state.ended.value_or(Time{})), follows ? 2 : cause ? 0 : 1};
 }

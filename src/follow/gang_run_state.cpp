@@ -36,7 +36,7 @@ std::vector<Action> GangRunState::begin(Time at) {
 
 std::vector<Action> GangRunState::handle(const Event& event) {
   // Messages that the backend sends while it collects the outputs are logged after the end.
-  if (!m_finished || std::holds_alternative<Told>(event.what)) std::visit([&](const auto& what) { on(what, event.at); }, event.what);
+  if (!m_finished || std::holds_alternative<BackendMessage>(event.what)) std::visit([&](const auto& what) { on(what, event.at); }, event.what);
   return m_actions.take();
 }
 
@@ -49,7 +49,7 @@ void GangRunState::on(const Prepared&, Time) {
 void GangRunState::on(const MemberStarted& started, Time at) {
   auto& state = m_members[started.member];
   state.life = Life::running;
-  state.place = started.place;
+  state.ran_on = started.ran_on;
   state.started = at;
   state.ending.reset();
   if (++state.attempts > 1) m_metrics.begin(started.member, {});
@@ -64,7 +64,7 @@ void GangRunState::on(const MemberStarted& started, Time at) {
   if (!all || m_timeline.current() == result::Phase::running || m_verdict) return;
   m_timeline.enter(result::Phase::running, at);
   start_timer(limit_running, m_rules.limits.running);
-  say("running");
+  info("running");
 }
 
 void GangRunState::on(const MemberOutput& output, Time at) { take_output(output, at, m_members[output.member].tail); }
@@ -139,7 +139,7 @@ void GangRunState::decide(result::Verdict verdict, Time at) {
   m_verdict = std::move(verdict);
   m_timeline.enter(result::Phase::finishing, at);
   const auto running = static_cast<std::size_t>(std::count_if(m_members.begin(), m_members.end(), alive));
-  if (running > 0) say(fmt::format("stopping {} replica{}", running, plural(running)));
+  if (running > 0) info(fmt::format("stopping {} replica{}", running, plural(running)));
   const auto grace = m_rules.policy.stop_grace;
   stop_members(m_verdict->verdict_class == result::VerdictClass::user ? std::min(grace, m_rules.failure_grace) : grace, false);
   finish_if_all_ended(at);
@@ -174,7 +174,7 @@ void GangRunState::on(const BackendFailed& failed, Time at) {
 
 void GangRunState::on(const StopRequested& request, Time at) {
   if (!m_verdict) {
-    say(fmt::format("{} received: cancelling the training", result::signal_name(request.signal)));
+    info(fmt::format("{} received: cancelling the training", result::signal_name(request.signal)));
     decide({result::VerdictClass::cancelled, "", std::nullopt, false, request.signal}, at);
   } else if (request.signal == SIGINT || m_verdict->verdict_class == result::VerdictClass::succeeded) {
     stop_members(request.signal == SIGINT ? Duration{} : m_rules.policy.stop_grace, false);
@@ -206,7 +206,7 @@ void GangRunState::on(const TimerFired& fired, Time at) {
       return;
     case heartbeat:
       if (at - m_last_sign_of_life >= m_rules.heartbeat && !m_verdict)
-        say(fmt::format("still running after {}; no output for {}", describe(at - m_began), describe(at - m_last_sign_of_life)));
+        info(fmt::format("still running after {}; no output for {}", describe(at - m_began), describe(at - m_last_sign_of_life)));
       start_timer(heartbeat, m_rules.heartbeat);
       return;
     default:

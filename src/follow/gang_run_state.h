@@ -31,7 +31,7 @@ class GangRunState : public RunState {
   void on(const MemberStarted& started, Time at);
   void on(const MemberOutput& output, Time at);
   void on(const MemberEnded& ended, Time at);
-  void on(const Told& told, Time) { told.warning ? warn(told.text) : say(told.text); }
+  void on(const BackendMessage& told, Time) { told.warning ? warn(told.text) : info(told.text); }
   void on(const BackendFailed& failed, Time at);
   void on(const StopRequested& request, Time at);
   void on(const TimerFired& fired, Time at);

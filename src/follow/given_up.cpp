@@ -33,7 +33,7 @@ Verdict exceeded(const Rules& rules, std::string_view phase, Duration limit, con
 Verdict no_operator(const JobRules& rules) { return {VerdictClass::system, unheeded(rules, "", rules.operator_absent), std::nullopt, true, 0}; }
 
 std::string no_operator_yet(const JobRules& rules, Duration lasted) {
-  const auto waiting = rules.looks_on ? "" : fmt::format(" waiting another {}", describe(rules.operator_absent - lasted));
+  const auto waiting = rules.is_observer ? "" : fmt::format(" waiting another {}", describe(rules.operator_absent - lasted));
   return unheeded(rules, " yet", lasted) + waiting;
 }
 

@@ -23,7 +23,7 @@ bool JobFacts::primary_is_unseen() const {
   return false;
 }
 
-bool JobFacts::success_is_unproved() const { return succeeded() && judgement->reason == job_types::uncounted && !pods->primary_was_seen(); }
+bool JobFacts::is_success_unconfirmed() const { return succeeded() && judgement->reason == job_types::uncounted && !pods->primary_was_seen(); }
 
 bool JobFacts::end_is_known(MemberIndex member) const {
   const auto life = (*members)[member].life;

@@ -32,7 +32,7 @@ struct JobFacts {
   // A pod of the primary exists, and was not seen running: nothing of its log has been read.
   [[nodiscard]] bool primary_is_unseen() const;
   // For example of a job that creates no pod (completions: 0).
-  [[nodiscard]] bool success_is_unproved() const;
+  [[nodiscard]] bool is_success_unconfirmed() const;
   // How this member ended was seen.
   [[nodiscard]] bool end_is_known(MemberIndex member) const;
   [[nodiscard]] std::optional<Culprit> first_to_fail() const;

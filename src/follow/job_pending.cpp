@@ -39,8 +39,8 @@ bool only_backs_off(const Pending& pending) {
 
 }  // namespace
 
-JobPending::JobPending(const Rules& rules, bool looks_on, Actions& actions)
-    : m_rules(rules), m_looks_on(looks_on), m_actions(actions), m_slots(rules.members.size()) {}
+JobPending::JobPending(const Rules& rules, bool is_observer, Actions& actions)
+    : m_rules(rules), m_is_observer(is_observer), m_actions(actions), m_slots(rules.members.size()) {}
 
 bool JobPending::hear(const WarningSeen& seen) {
   constexpr std::size_t kept = 50;
@@ -102,11 +102,11 @@ JobPending::Outcome JobPending::check(const JobPods& pods, const Now& now, Time 
     if (const auto* pod = pods.pod(i); pod != nullptr && m_slots[i].events.any()) read(i, *pod, at);  // the reported cause may be over by now
   const auto seen = now.suspended ? PendingClock::Present{} : present();
   m_clock.see(seen, at);
-  const auto due = now.unreachable || m_looks_on ? PendingClock::Due{} : m_clock.next(seen, m_rules.limits, at);
+  const auto due = now.unreachable || m_is_observer ? PendingClock::Due{} : m_clock.next(seen, m_rules.limits, at);
   // Our clock may jump: the limit is also reached when its timer fires.
   const bool timed = m_check && due.pending != nullptr && *m_check == at + due.left;
   const bool over = due.pending != nullptr && due.left <= Duration{} && !timed;
-  if (over && !now.fresh && due.lasted > Duration{}) return {.look_again = true, .verdict = {}};
+  if (over && !now.fresh && due.lasted > Duration{}) return {.refresh = true, .verdict = {}};
   if (over) {
     const auto& what = m_told.emplace(*due.pending);
     const auto lasted = due.lasted.count() == 0 ? "" : fmt::format("; this has lasted {}", describe(due.lasted));
@@ -141,7 +141,7 @@ void JobPending::tell(const PendingClock::Present& present) {
   const bool news = !m_told || m_told->kind != now.kind || (!now.limit && m_told->cause != now.cause);
   m_told = now;
   if (!news) return;
-  const auto limit = m_looks_on ? std::nullopt : pending_limit(now, m_rules.limits);
+  const auto limit = m_is_observer ? std::nullopt : pending_limit(now, m_rules.limits);
   m_actions.warn(limit ? fmt::format("{}; waiting up to {} for it to change", now.what(), describe(*limit)) : now.what());
 }
 

@@ -17,8 +17,8 @@ namespace trainstep::follow {
 
 class JobPending {
  public:
-  // `looks_on`: nothing is ever final. Messages and timers go to `actions`. Both references must outlive it.
-  JobPending(const Rules& rules, bool looks_on, Actions& actions);
+  // `is_observer`: nothing is ever final. Messages and timers go to `actions`. Both references must outlive it.
+  JobPending(const Rules& rules, bool is_observer, Actions& actions);
 
   // An event of the job. It stays until all pods that it may be about exist. False: it was known.
   bool hear(const WarningSeen& seen);
@@ -35,7 +35,7 @@ class JobPending {
     bool fresh = false;        // everything was just read again
   };
   struct Outcome {
-    bool look_again = false;                 // a limit is exceeded, by what may be outdated
+    bool refresh = false;                    // a limit is exceeded, by what may be outdated
     std::optional<result::Verdict> verdict;  // a limit is exceeded
   };
   // Reports what is new, and starts the timer pending_over for the next limit.
@@ -79,7 +79,7 @@ class JobPending {
   void tell(const PendingClock::Present& present);
 
   const Rules& m_rules;
-  bool m_looks_on;
+  bool m_is_observer;
   Actions& m_actions;
   std::vector<Slot> m_slots;
   std::vector<Warning> m_warnings;

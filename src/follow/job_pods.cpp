@@ -46,7 +46,7 @@ JobPods::Change JobPods::see(const PodSeen& seen, const Stage& stage, Time at) {
     leave_pod(seen.member, seen.pod.name == slot.pod->name);
   }
   slot.pod = std::make_unique<job_types::PodView>(seen.pod);
-  look_at_pod(seen.member, at);
+  handle_pod(seen.member, at);
   return {.newest = true, .sign_of_life = m_sign_of_life};
 }
 
@@ -131,10 +131,10 @@ void JobPods::end_left_log(MemberIndex member, const std::string& uid, bool gone
   if (const auto found = left.find(uid); found != left.end()) m_logs.end(member, found->second, false, gone);
 }
 
-void JobPods::look_at_pod(MemberIndex member, Time at) {
+void JobPods::handle_pod(MemberIndex member, Time at) {
   auto& slot = m_slots[member];
   const auto& pod = *slot.pod;
-  m_members[member].place = pod.node;
+  m_members[member].ran_on = pod.node;
   if (const auto* container = program_container(pod, m_rules.members[member].container)) look_at_attempt(member, *container, at);
   count_failures(member);
   if (slot.ended || !pod.over()) return;
@@ -162,7 +162,8 @@ void JobPods::attempt_begins(MemberIndex member, const ContainerView& container,
   auto& state = m_members[member];
   const bool first_of_pod = !slot.began;
   const int missed = first_of_pod ? container.restarts : 0;
-  if (state.attempts + missed > 0) m_actions.say(fmt::format("{} restarted (attempt {})", m_rules.members[member].name, state.attempts + missed + 1));
+  if (state.attempts + missed > 0)
+    m_actions.info(fmt::format("{} restarted (attempt {})", m_rules.members[member].name, state.attempts + missed + 1));
   if (missed > 0) remember_last(member, container, at);
   slot.attempt = attempt_name(*slot.pod, container);
   slot.began = true;
@@ -186,7 +187,7 @@ void JobPods::remember_last(MemberIndex member, const ContainerView& container, 
   if (ending.succeeded()) return;
   auto& earlier = slot.earlier.emplace();
   earlier.life = Life::failed;
-  earlier.place = slot.pod->node;
+  earlier.ran_on = slot.pod->node;
   earlier.attempts = container.restarts;
   earlier.ending = std::move(ending);
   earlier.started = container.last->started;
@@ -219,8 +220,8 @@ void JobPods::attempt_ends(MemberIndex member, Termination ending, Time at) {
 void JobPods::tell_failure(MemberIndex member) {
   constexpr int told_one_by_one = 5;
   if (m_stage.decided) return;  // ended by us
-  if (!m_stage.over && ++m_failures_told <= told_one_by_one) m_actions.say(describe(first_failure(m_rules, m_members, member)));
-  if (!m_stage.over && m_failures_told == told_one_by_one + 1) m_actions.say("more replicas failed");
+  if (!m_stage.over && ++m_failures_told <= told_one_by_one) m_actions.info(describe(first_failure(m_rules, m_members, member)));
+  if (!m_stage.over && m_failures_told == told_one_by_one + 1) m_actions.info("more replicas failed");
   const auto first = first_failed(m_members);
   if (first && first->member == member && m_slots[member].began) open_log(member);
 }
@@ -258,7 +259,7 @@ void JobPods::open_init_log(MemberIndex member) {
   const auto* container = failed_init_container(*slot.pod);
   slot.attempt = fmt::format("{}/{}", slot.pod->uid, container->name);
   if (m_logs.opened(member, slot.attempt)) return;
-  m_actions.say(fmt::format("{}: the log of its init container {} follows", m_rules.members[member].name, container->name));
+  m_actions.info(fmt::format("{}: the log of its init container {} follows", m_rules.members[member].name, container->name));
   m_logs.open({member, slot.attempt, slot.pod->name, container->name, false});
 }
 
@@ -292,7 +293,7 @@ void JobPods::end_all_logs() {
   }
 }
 
-std::string JobPods::goes_on_beside() const {
+std::string JobPods::describe_running_sidecar() const {
   for (MemberIndex i = 0; i < m_slots.size(); ++i) {
     if (!m_slots[i].ended || !m_slots[i].pod || m_slots[i].pod->over() || m_slots[i].pod->deleting) continue;
     const auto* program = program_container(*m_slots[i].pod, m_rules.members[i].container);

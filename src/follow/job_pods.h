@@ -55,7 +55,7 @@ class JobPods {
   // The last lines of the attempt that wrote this; null: it is of no interest.
   [[nodiscard]] result::Tail* tail_for(const MemberOutput& output);
   // Programs that have ended in pods that have not: names what the pods wait for. Empty: there are none.
-  [[nodiscard]] std::string goes_on_beside() const;
+  [[nodiscard]] std::string describe_running_sidecar() const;
 
   // Of the attempt in the newest pod, if it has not been opened.
   void open_log(MemberIndex member);
@@ -80,7 +80,7 @@ class JobPods {
   };
 
   static bool is_older(const job_types::PodView& pod, const Slot& slot);
-  void look_at_pod(MemberIndex member, Time at);
+  void handle_pod(MemberIndex member, Time at);
   void look_at_attempt(MemberIndex member, const job_types::ContainerView& container, Time at);
   void attempt_begins(MemberIndex member, const job_types::ContainerView& container, Time at);
   void attempt_ends(MemberIndex member, Termination ending, Time at);

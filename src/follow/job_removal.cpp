@@ -11,7 +11,7 @@
 namespace trainstep::follow {
 
 bool JobRemoval::begin(const result::Verdict& verdict, bool remove, bool found) {
-  remove = remove && !m_rules.looks_on;
+  remove = remove && !m_rules.is_observer;
   const bool cancelled = verdict.verdict_class == result::VerdictClass::cancelled;
   const bool left = remove && m_rules.never_removed && !cancelled;
   if (remove && !left) {  // first: there may be only milliseconds
@@ -23,13 +23,13 @@ bool JobRemoval::begin(const result::Verdict& verdict, bool remove, bool found) 
   if (!m_removing) return false;
   const auto* deed = found ? "deleting the job" : "looking for a job of this run";
   const auto why = verdict.message.empty() ? result::signal_name(verdict.signal) + " received" : verdict.message;
-  m_actions.say(cancelled ? fmt::format("{}: {}", why, deed) : deed);
+  m_actions.info(cancelled ? fmt::format("{}: {}", why, deed) : deed);
   return true;
 }
 
 // A user who wants it kept in any case has said so; otherwise it is kept for a while.
 bool JobRemoval::keep() {
-  m_keeping = m_rules.on_eviction != "keep" && !m_rules.looks_on;
+  m_keeping = m_rules.on_eviction != "keep" && !m_rules.is_observer;
   if (m_keeping) m_actions.add(KeepJob{});
   return m_keeping;
 }

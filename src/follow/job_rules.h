@@ -22,7 +22,7 @@ struct JobRules {
   Duration operator_absent{600'000};
   Duration settle{5'000};      // how much later than the job the pods may end
   Duration log_end{300'000};   // how long the rest of the logs may take after the end of the job
-  bool looks_on = false;       // the job belongs to another step (attach): no limits apply, and it is never changed
+  bool is_observer = false;    // the job belongs to another step (attach): no limits apply, and it is never changed
   Duration deletion{600'000};  // how long the deletion of a job by another client may take
 };
 

@@ -36,12 +36,12 @@ JobRunState::JobRunState(Rules rules, JobRules job_rules)
       m_job_rules(std::move(job_rules)),
       m_logs(m_actions),
       m_pods(m_rules, followed(*this), m_members, m_logs, m_metrics, m_actions),
-      m_pending(m_rules, m_job_rules.looks_on, m_actions),
+      m_pending(m_rules, m_job_rules.is_observer, m_actions),
       m_clock(m_rules, m_timeline, m_actions),
       m_operator(m_job_rules, m_actions),
       m_wait(m_rules, m_job_rules, m_logs, m_actions),
       m_removal(m_job_rules, m_rules.policy, m_actions) {
-  if (m_job_rules.looks_on) m_rules.limits = {};
+  if (m_job_rules.is_observer) m_rules.limits = {};
 }
 
 std::vector<Action> JobRunState::begin(Time at) {
@@ -56,11 +56,11 @@ std::vector<Action> JobRunState::handle(const Event& event) {
   return m_actions.take();
 }
 
-void JobRunState::on(const Told& told, Time) { told.warning ? warn(told.text) : say(told.text); }
+void JobRunState::on(const BackendMessage& told, Time) { told.warning ? warn(told.text) : info(told.text); }
 
 void JobRunState::on(const JobFound& found, Time at) {
   m_clock.see(found, at);
-  m_restarts_are_ours = m_job_rules.restarts_are_ours && !m_job_rules.looks_on && !found.backoff_is_kept;
+  m_restarts_are_ours = m_job_rules.restarts_are_ours && !m_job_rules.is_observer && !found.backoff_is_kept;
   m_operator.start();
   m_clock.start_timer(result::Phase::queued, m_pods, at);
 }
@@ -85,10 +85,10 @@ void JobRunState::on(const JobSeen& seen, Time at) {
   const bool was_suspended = m_judgement.state == State::suspended;
   m_judgement = seen.judgement;
   if (m_judgement.state == State::suspended && !was_suspended) {
-    say("suspended: queued, or waiting to be resumed");
+    info("suspended: queued, or waiting to be resumed");
     m_pods.suspended();
   }
-  if (was_suspended && m_judgement.state != State::suspended) say("resumed");
+  if (was_suspended && m_judgement.state != State::suspended) info("resumed");
   evaluate(at);
 }
 
@@ -106,7 +106,7 @@ void JobRunState::going(const std::string& finalizers) {
 void JobRunState::check_deletion(Time at) {
   if (m_verdict || m_over) return;
   m_deletion_is_due = !m_fresh;
-  if (!m_fresh) return look_again();
+  if (!m_fresh) return refresh();
   bool runs_on = false;
   for (MemberIndex i = 0; i < m_pods.size(); ++i) runs_on = runs_on || (m_pods.pod(i) != nullptr && !m_pods.pod(i)->over());
   decide(held_by_finalizers(m_job_rules, m_finalizers), at, runs_on);
@@ -199,7 +199,7 @@ void JobRunState::on(const JobFollowed&, Time /*at*/) {
 }
 
 // It finished between the decision and the DELETE: that counts, and it is handled like any job that has ended.
-void JobRunState::on(const JobSpared& spared, Time at) {
+void JobRunState::on(const JobSucceededFirst& spared, Time at) {
   if (!m_verdict || m_removal.awaits_last_lines()) return;
   warn(fmt::format("the job succeeded anyway; ignoring: {}", m_verdict->message));
   m_verdict.reset();
@@ -223,7 +223,7 @@ void JobRunState::on(const BackendFailed& failed, Time at) {
     return finish();
   }
   if (m_over) return conclude_now(at);  // nothing more can be seen of it, but its end is known
-  if (m_job_rules.looks_on) return decide(lost_sight(m_job_rules, failed.error), at, false);
+  if (m_job_rules.is_observer) return decide(lost_sight(m_job_rules, failed.error), at, false);
   decide(result::from_error(failed.error), at, m_clock.found());
 }
 
@@ -234,7 +234,7 @@ void JobRunState::on(const ServerTrouble& trouble, Time at) {
     if (std::exchange(m_limit_is_due, false)) check_limits(at);  // the user's limits count anyway
     return;
   }
-  say("the API server is responding again");
+  info("the API server is responding again");
   if (!was_unreachable || m_verdict || m_over || !m_clock.found()) return;
   // Nothing that could not be seen in the meantime counts.
   m_pending.restart(at);
@@ -246,7 +246,7 @@ void JobRunState::on(const ServerTrouble& trouble, Time at) {
 void JobRunState::on(const PodsListed&, Time at) {
   if (m_verdict) return;
   if (!m_over) return looked(at);
-  m_looking = false;
+  m_refreshing = false;
   m_wait.listed();
   conclude_when_settled(at);
 }
@@ -275,7 +275,7 @@ void JobRunState::on(const TimerFired& fired, Time at) {
     case JobTimer::pods_go:
       return m_pending.tell_of_pods_that_go(m_pods, m_over || m_deleting || m_judgement.state == State::suspended);
     case JobTimer::waits_beside:
-      if (const auto what = m_pods.goes_on_beside(); !what.empty()) warn(what);
+      if (const auto what = m_pods.describe_running_sidecar(); !what.empty()) warn(what);
       return;
     case JobTimer::settle_over:
       return settle_is_over(at);
@@ -288,10 +288,10 @@ void JobRunState::on(const TimerFired& fired, Time at) {
 }
 
 void JobRunState::beat(Time at) {
-  const auto beside = m_pods.goes_on_beside();
+  const auto beside = m_pods.describe_running_sidecar();
   if (at - m_last_sign_of_life >= m_rules.heartbeat)
-    say(fmt::format("still {} after {}; no output for {}{}{}", name(m_timeline.current().value_or(result::Phase::queued)), describe(at - m_began),
-                    describe(at - m_last_sign_of_life), beside.empty() ? "" : "; ", beside));
+    info(fmt::format("still {} after {}; no output for {}{}{}", name(m_timeline.current().value_or(result::Phase::queued)), describe(at - m_began),
+                     describe(at - m_last_sign_of_life), beside.empty() ? "" : "; ", beside));
   start_timer(JobTimer::heartbeat, m_rules.heartbeat);
 }
 
@@ -323,16 +323,16 @@ void JobRunState::evaluate(Time at) {
 void JobRunState::check_pending(Time at) {
   const JobPending::Now now{.suspended = m_judgement.state == State::suspended, .unreachable = m_unreachable, .fresh = m_fresh};
   auto outcome = m_pending.check(m_pods, now, at);
-  if (outcome.look_again) look_again();
+  if (outcome.refresh) refresh();
   if (outcome.verdict) decide(*std::move(outcome.verdict), at, true);
 }
 
-void JobRunState::look_again() {
-  if (!std::exchange(m_looking, true)) m_actions.add(LookAgain{});
+void JobRunState::refresh() {
+  if (!std::exchange(m_refreshing, true)) m_actions.add(Refresh{});
 }
 
 void JobRunState::looked(Time at) {
-  m_looking = false;
+  m_refreshing = false;
   m_fresh = true;
   if (std::exchange(m_operator_is_due, false)) check_operator(at);
   if (std::exchange(m_limit_is_due, false)) check_limits(at);
@@ -347,7 +347,7 @@ void JobRunState::check_operator(Time at) {
     return;
   if (!m_operator.is_absent()) return;
   m_operator_is_due = !m_fresh;
-  if (!m_fresh) return look_again();
+  if (!m_fresh) return refresh();
   decide(no_operator(m_job_rules), at, true);
 }
 
@@ -367,7 +367,7 @@ void JobRunState::check_limits(Time at) {
   if (m_verdict || m_over) return;  // the rest is short and has its own limit
   const auto passed = [&](const result::Verdict& verdict) {
     m_limit_is_due = m_clock.found() && !m_fresh && !m_unreachable;
-    if (m_limit_is_due) return look_again();
+    if (m_limit_is_due) return refresh();
     decide(verdict, at, true);
   };
   if (const auto limit = m_clock.total_exceeded(at)) return passed(total_exceeded(m_rules, *limit, m_pending.told()));
@@ -381,8 +381,8 @@ void JobRunState::check_limits(Time at) {
 void JobRunState::job_ended(Time at) {
   m_over = true;
   m_clock.enter(result::Phase::finishing, m_pods, at);
-  m_looking = false;  // what was asked before the end does not count
-  look_again();
+  m_refreshing = false;  // what was asked before the end does not count
+  refresh();
 }
 
 // There is no time for the rest of the logs.
@@ -393,7 +393,7 @@ void JobRunState::conclude_now(Time at) {
 
 void JobRunState::settle_is_over(Time at) {
   if (m_wait.await_taken(facts())) return;
-  if (m_wait.list_again(facts())) return look_again();
+  if (m_wait.list_again(facts())) return refresh();
   conclude_when_settled(at);
   if (!m_verdict && m_wait.was_listed()) m_wait.tell_of_awaited_logs();
 }
@@ -407,7 +407,7 @@ void JobRunState::conclude_when_settled(Time at) {
     m_pods.open_log(first->member);
   m_pods.end_all_logs();
   if (m_wait.logs_may_come()) return;
-  if (known.succeeded() && !known.success_is_unproved()) m_wait.warn_of_missing_log(known);
+  if (known.succeeded() && !known.is_success_unconfirmed()) m_wait.warn_of_missing_log(known);
   auto verdict = end_verdict(known);
   if (verdict.verdict_class == VerdictClass::succeeded && m_wait.primary_was_read(known)) warn_of_unmatched();
   decide(std::move(verdict), at, m_gave_up);

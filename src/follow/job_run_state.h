@@ -20,19 +20,23 @@
 namespace trainstep::follow {
 
 // Rules:
-//   Only the job's own status, as its job type judges it, makes a success or a failure; the end of a pod never does. But if the status says both, the
-//   exit codes of the awaited members decide, and without them the end is unknown (system). A success that counts no succeeded pod is none either, if
-//   no pod of the primary was ever seen (system).
+//   Outcome: only the job's own status, as its job type judges it, makes a success or a failure; the end of a pod never does. If the status says
+//     both, the exit codes of the awaited members decide, and without them the end is unknown (system). A success that counts no succeeded pod is
+//     none either, if no pod of the primary was ever seen (system).
 //   Limits: each phase has its own clock, which counts all time in it, including that before an earlier attempt's job was adopted. Exceeding
-//   queued or scheduling is a lack of capacity, all others are timeouts. Pending: follow/pending.h. No operator: system. Neither while the API
-//   server cannot be reached. Before a job is ended because of its known state, it is read again: a watch may be silent without being noticed. A
-//   job that disappears before its end was seen: unknown (system); so is one that another client deletes and whose finalizers hold it for long
-//   without a running pod. Cancel: RemoveJob before anything else. Eviction when another attempt may follow: the job is left to it, for a while
-//   (interrupted). Any other removal: a job that another attempt of the step has adopted is left to it (interrupted). A second SIGINT, and at a
-//   terminal any second signal, also ends the removal: the message says what is known. It does not end the keeping. Nothing is said about a job
-//   that is not known: the attempt that saw it reports its outcome. Attached: no actions but those for logs and events, whatever happens. The
-//   output of programs that are ended, except by a cancel, is read to the end of their grace. After the end of the job a stop, a cancel or a lost
-//   server only ends the waiting for logs: the verdict is that of the job.
+//     queued or scheduling is a lack of capacity, all others are timeouts. No limit ends the job while the API server cannot be reached.
+//   Pending: follow/pending.h. If no operator handles the job: system.
+//   Before a job is ended because of its known state, it is read again: a watch may be silent without being noticed.
+//   Gone: a job that disappears before its end was seen is unknown (system); so is one that another client deletes and whose finalizers hold it
+//     for long without a running pod.
+//   Cancel: RemoveJob before anything else. Unless the run is cancelled, a job that another attempt of the step has adopted is left to it
+//     (interrupted).
+//   Eviction, when another attempt may follow: the job is left to it, for a while (interrupted).
+//   A second SIGINT, and at a terminal any second signal, also ends the removal, but not the keeping: the message says what is known. Nothing is
+//     said about a job that is not known: the attempt that saw it reports its outcome.
+//   Attached: no actions but those for logs and events, whatever happens.
+//   Output: that of programs that are ended, except by a cancel, is read to the end of their grace. After the end of the job a stop, a cancel or
+//     a lost server only ends the waiting for logs: the verdict is that of the job.
 // What it knows is kept by its parts: job_pods.h pods and attempts, job_logs.h their logs, job_pending.h what keeps them from running, phase_clock.h
 // the time spent, operator_watch.h whether anybody handles it, end_wait.h what is awaited after the end, job_removal.h what becomes of the job.
 // job_phase.h, job_verdict.h and given_up.h judge that.
@@ -44,7 +48,7 @@ class JobRunState : public RunState {
   [[nodiscard]] Json record_head(Time began) const override;
 
  private:
-  void on(const Told& told, Time at);
+  void on(const BackendMessage& told, Time at);
   void on(const JobFound& found, Time at);
   void on(const JobSeen& seen, Time at);
   void on(const JobGone&, Time at);
@@ -63,7 +67,7 @@ class JobRunState : public RunState {
   void on(const JobKept&, Time at);
   void on(const PodsHidden& hidden, Time at);
   void on(const JobFollowed&, Time at);
-  void on(const JobSpared& spared, Time at);
+  void on(const JobSucceededFirst& spared, Time at);
   void on(const TimerFired& fired, Time at);
   template <typename Other>  // only happens to a gang
   void on(const Other&, Time) {}
@@ -77,7 +81,7 @@ class JobRunState : public RunState {
   void check_restarts(Time at);
   void check_limits(Time at);
   void check_operator(Time at);
-  void look_again();
+  void refresh();
   void looked(Time at);
   void beat(Time at);
 
@@ -105,8 +109,8 @@ class JobRunState : public RunState {
   EndWait m_wait;
   JobRemoval m_removal;
   job_types::Judgement m_judgement;
-  bool m_looking = false;  // LookAgain was ordered
-  bool m_fresh = false;    // everything was just read again
+  bool m_refreshing = false;  // Refresh was ordered, and PodsListed has not followed yet
+  bool m_fresh = false;       // everything was just read again
   // To be checked when that is done.
   bool m_operator_is_due = false, m_limit_is_due = false, m_deletion_is_due = false;
   bool m_deleting = false;   // another client is deleting the job

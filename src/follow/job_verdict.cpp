@@ -9,7 +9,7 @@
 
 #include "follow/pod_attempts.h"
 #include "follow/reasons.h"
-#include "follow/runtime_words.h"
+#include "follow/runtime_messages.h"
 #include "follow/termination.h"
 #include "follow/triage.h"
 #include "job_types/conditions.h"
@@ -73,10 +73,10 @@ result::Verdict unexplained_failure(const JobFacts& facts) {
 // What its end says of the class, beyond that the program failed.
 void classify(result::Verdict& verdict, const MemberState& first, const job_types::Judgement& judgement) {
   const auto ending = first.end();
-  if (ending.told && *ending.told != VerdictClass::user) {
-    verdict.verdict_class = *ending.told;
+  if (ending.agent_class && *ending.agent_class != VerdictClass::user) {
+    verdict.verdict_class = *ending.agent_class;
     verdict.message = "the data of a replica could not be transferred";
-    verdict.retry_can_help = *ending.told == VerdictClass::system;
+    verdict.retry_can_help = *ending.agent_class == VerdictClass::system;
   }
   if (const auto known = class_without_program(ending)) {
     verdict.verdict_class = *known;
@@ -84,12 +84,12 @@ void classify(result::Verdict& verdict, const MemberState& first, const job_type
         ending.vanished ? "it is unknown whether the training program failed: its end was not seen" : "the training program could not be started";
     verdict.retry_can_help = *known == VerdictClass::system;
   }
-  const bool stopped = ending.told == VerdictClass::cancelled;  // its agent failed, before there was a program
-  if (ending.reason.starts_with("DeadlineExceeded")) {
+  const bool stopped = ending.agent_class == VerdictClass::cancelled;  // its agent failed, before there was a program
+  if (ending.cause == Termination::Cause::deadline_exceeded) {
     verdict.verdict_class = VerdictClass::timeout;
     verdict.message = "the deadline of a pod (activeDeadlineSeconds) was exceeded";
   } else if (ending.disrupted || first.life == Life::stopped || stopped ||
-             (mentions(judgement, "Evicted") && !ending.reason.starts_with("Evicted"))) {
+             (mentions(judgement, "Evicted") && ending.cause != Termination::Cause::evicted)) {
     verdict.verdict_class = VerdictClass::capacity;
     verdict.message = first.started ? taken_away : "a replica was removed, or rejected by its node, before its program started";
     verdict.retry_can_help = true;
@@ -116,7 +116,7 @@ result::Verdict failure_verdict(const JobFacts& facts) {
 
 result::Verdict end_verdict(const JobFacts& facts) {
   if (!facts.succeeded()) return failure_verdict(facts);
-  if (facts.success_is_unproved())
+  if (facts.is_success_unconfirmed())
     return {VerdictClass::system,
             fmt::format("{} is marked as succeeded, but its status counts no succeeded pod, and no pod of its primary replica was seen: apparently "
                         "nothing was trained",

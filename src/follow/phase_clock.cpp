@@ -52,7 +52,7 @@ void PhaseClock::enter(result::Phase phase, const JobPods& pods, Time at) {
   m_timeline.enter(phase, at);
   start_timer(phase, pods, at);
   if (phase == result::Phase::finishing) return;
-  m_actions.say(before ? fmt::format("{} (after {} {})", name(phase), describe(took), name(*before)) : std::string(name(phase)));
+  m_actions.info(before ? fmt::format("{} (after {} {})", name(phase), describe(took), name(*before)) : std::string(name(phase)));
 }
 
 void PhaseClock::start_timer(result::Phase phase, const JobPods& pods, Time at) {

@@ -74,7 +74,7 @@ template <typename Io>
 void members(Io& io, JobRules& v) {
   io("job", v.job), io("restarts_are_ours", v.restarts_are_ours), io("needed", v.needed), io("on_eviction", v.on_eviction),
       io("operator_absent", v.operator_absent);
-  io("settle", v.settle), io("log_end", v.log_end), io("looks_on", v.looks_on);
+  io("settle", v.settle), io("log_end", v.log_end), io("looks_on", v.is_observer);
   io("run", v.run), io("never_removed", v.never_removed), io("at_shell", v.at_shell);
 }
 template <typename Io>
@@ -97,7 +97,7 @@ template <typename Io>
 void members(Io&, Prepared&) {}
 template <typename Io>
 void members(Io& io, MemberStarted& v) {
-  io("member", v.member), io("place", v.place);
+  io("member", v.member), io("place", v.ran_on);
 }
 template <typename Io>
 void members(Io& io, MemberEnded& v) {
@@ -116,7 +116,7 @@ void members(Io& io, TimerFired& v) {
   io("timer", v.timer);
 }
 template <typename Io>
-void members(Io& io, Told& v) {
+void members(Io& io, BackendMessage& v) {
   io("text", v.text), io("warning", v.warning);
 }
 template <typename Io>
@@ -172,7 +172,7 @@ void members(Io& io, PodsHidden& v) {
 template <typename Io>
 void members(Io&, JobFollowed&) {}
 template <typename Io>
-void members(Io& io, JobSpared& v) {
+void members(Io& io, JobSucceededFirst& v) {
   io("judgement", v.judgement);
 }
 // Its text is borrowed: read_event() takes it from the line itself.

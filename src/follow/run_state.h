@@ -22,7 +22,7 @@ namespace trainstep::follow {
 struct MemberState {
   enum class Life { waiting, starting, running, restarting, succeeded, failed, stopped };
   Life life = Life::waiting;
-  std::string place;
+  std::string ran_on;  // "pid 4711", the name of a node; empty: never started
   int attempts = 0;
   bool stopping = false;  // it was ended by us
   std::optional<Termination> ending;
@@ -61,7 +61,7 @@ class RunState {
   void take_output(const MemberOutput& output, Time at, result::Tail& tail);
   // Warns of metric definitions that matched nothing in the attempt whose metrics count; after a success.
   void warn_of_unmatched();
-  void say(std::string text) { m_actions.say(std::move(text)); }
+  void info(std::string text) { m_actions.info(std::move(text)); }
   void warn(std::string text) { m_actions.warn(std::move(text)); }
   void start_timer(int timer, const std::optional<Duration>& delay) { m_actions.start_timer(timer, delay); }
 

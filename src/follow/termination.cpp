@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "follow/runtime_words.h"
+#include "follow/runtime_messages.h"
 #include "result/pod_report.h"
 
 namespace trainstep::follow {
@@ -37,24 +37,31 @@ std::string disruption_of(const PodView& pod) {
   return message.empty() ? pod.reason : fmt::format("{}: {}", pod.reason, message);
 }
 
+Termination::Cause pod_cause(const PodView& pod) {
+  if (pod.reason == "DeadlineExceeded") return Termination::Cause::deadline_exceeded;
+  return pod.reason == "Evicted" ? Termination::Cause::evicted : Termination::Cause::program;
+}
+
 void take_termination(Termination& ending, const ContainerStateTerminated& termination) {
   ending.exit_code = termination.exit_code;
   ending.signal = termination.signal;
-  if (termination.reason == end_unseen) {
+  const auto cause = cause_of(termination.reason, termination.message);
+  if (cause == Termination::Cause::end_unseen) {
     ending.vanished = true;
     ending.signal.reset();
   }
   const auto report = result::read_pod_report(termination.message);
   ending.repeated = report && report->repeated;
   if (report && !report->message.empty()) {
-    ending.told = report->verdict_class;
+    ending.agent_class = report->verdict_class;
     ending.reason = report->message;
     return;
   }
+  ending.cause = cause;
   if (termination.reason == "Error" || termination.reason == "Completed") return;
-  ending.reason = tells_no_start(termination.reason) && !termination.message.empty()
-                      ? fmt::format("{}: {}", termination.reason, trim(termination.message))
-                      : termination.reason;
+  const bool started = cause != Termination::Cause::bad_command && cause != Termination::Cause::not_started;
+  ending.reason =
+      !started && !termination.message.empty() ? fmt::format("{}: {}", termination.reason, trim(termination.message)) : termination.reason;
 }
 
 // How it ended last; null: it has not ended.
@@ -83,20 +90,21 @@ Termination termination_of(const PodView& pod, const ContainerStateTerminated* t
     ending.vanished = pod.phase != "Succeeded";
   else
     take_termination(ending, *end);
+  if (init != nullptr) ending.init_container = init->name;
   if (init != nullptr) ending.reason = fmt::format("init container {} failed{}{}", init->name, ending.reason.empty() ? "" : ": ", ending.reason);
   if (ending.succeeded()) return ending;
   // "TopologyAffinityError", "VolumeAttachmentLimitExceeded", …: the kubelet did not admit it.
   const bool refused = end == nullptr && pod.phase == "Failed" && !pod.reason.empty() && !pod.began() && !pod.over_its_limit();
-  ending.disrupted = refused || (pod.disrupted() && !ending.reason.starts_with("OOMKilled"));
-  if (ending.disrupted)
+  ending.disrupted = refused || (pod.disrupted() && ending.cause != Termination::Cause::oom_killed);
+  if (ending.disrupted || (ending.reason.empty() && !pod.reason.empty())) {
     ending.reason = disruption_of(pod);
-  else if (ending.reason.empty() && !pod.reason.empty())
-    ending.reason = disruption_of(pod);
+    ending.cause = pod_cause(pod);
+  }
   return ending;
 }
 
 bool stopped_by_deletion(const PodView& pod, const Termination& ending) {
-  return pod.deleting && !ending.succeeded() && !ending.disrupted && !ending.reason.starts_with("OOMKilled");
+  return pod.deleting && !ending.succeeded() && !ending.disrupted && ending.cause != Termination::Cause::oom_killed;
 }
 
 }  // namespace trainstep::follow

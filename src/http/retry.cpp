@@ -11,7 +11,7 @@ namespace trainstep::http {
 namespace {
 
 constexpr Duration first_pause{250};
-constexpr Duration longest_pause{30'000};
+constexpr Duration max_pause{30'000};
 
 std::optional<int> number(std::string_view text) {
   int value = 0;
@@ -45,7 +45,7 @@ Duration random_below(Duration bound, std::mt19937_64& random) {
 
 Duration retry_pause(int tries, std::optional<Duration> floor, std::mt19937_64& random) {
   const auto doublings = std::clamp(tries - 1, 0, 16);
-  const auto whole = std::min(first_pause * (1 << doublings), longest_pause);
+  const auto whole = std::min(first_pause * (1 << doublings), max_pause);
   const auto pause = whole / 2 + random_below(whole / 2, random);
   if (!floor || pause >= *floor) return pause;
   return *floor + random_below(std::min(*floor / 4, Duration(5'000)), random);
@@ -60,11 +60,11 @@ std::optional<Duration> retry_after(const Response& response, Time now) {
   const auto header = response.header("Retry-After");
   if (!header) return std::nullopt;
   const auto text = trim(*header);
-  if (const auto seconds = number(text)) return std::min(Duration(std::chrono::seconds(*seconds)), longest_wish);
+  if (const auto seconds = number(text)) return std::min(Duration(std::chrono::seconds(*seconds)), max_retry_after);
   const auto date = http_date(text);
   if (!date) return std::nullopt;
   const auto sent = http_date(trim(response.header("Date").value_or("")));
-  return std::clamp(*date - sent.value_or(now), Duration(0), longest_wish);
+  return std::clamp(*date - sent.value_or(now), Duration(0), max_retry_after);
 }
 
 }  // namespace trainstep::http

@@ -17,9 +17,9 @@ Duration retry_pause(int tries, std::optional<Duration> floor, std::mt19937_64& 
 std::optional<Time> server_time(const Response& response);
 
 // Upper limit for a server's Retry-After: the client must notice when the server has recovered.
-inline constexpr Duration longest_wish{30'000};
+inline constexpr Duration max_retry_after{30'000};
 
-// Retry-After in seconds or as an HTTP date, which is relative to the response's own Date if it has one, otherwise to `now`. At most longest_wish.
+// Retry-After in seconds or as an HTTP date, which is relative to the response's own Date if it has one, otherwise to `now`. At most max_retry_after.
 // nullopt if absent or invalid.
 std::optional<Duration> retry_after(const Response& response, Time now);
 

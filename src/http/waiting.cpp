@@ -13,7 +13,7 @@ namespace {
 // Intervals between messages; the last one repeats.
 constexpr std::array pauses{Duration(5'000), Duration(55'000), Duration(240'000), Duration(600'000)};
 // Longer than any retry delay: after this, the client has stopped retrying.
-constexpr Duration longest_told_pause{45'000};
+constexpr Duration max_reported_pause{45'000};
 
 // Removes the address, which the caller prints.
 std::string without_place(const std::string& message) {
@@ -50,11 +50,11 @@ void Waiting::rest(Server& server) {
 void Waiting::look(const std::string& origin) {
   auto& server = m_servers[origin];
   const auto now = m_loop.now();
-  if (server.open == 0 && (!server.failed || now - *server.failed > longest_told_pause)) return rest(server);
+  if (server.open == 0 && (!server.failed || now - *server.failed > max_reported_pause)) return rest(server);
   const auto why = server.reason.empty() ? "no answer for " + describe(now - server.since.value_or(now)) : server.reason;
   const auto pause = pauses.at(std::min<std::size_t>(static_cast<std::size_t>(++server.told), pauses.size() - 1));
   server.timer = m_loop.timer(pause, [this, origin] { look(origin); });
-  m_tell(fmt::format("waiting for {}{}{}: {}", server.name, server.name.empty() ? "" : " ", origin, why));
+  m_report(fmt::format("waiting for {}{}{}: {}", server.name, server.name.empty() ? "" : " ", origin, why));
 }
 
 void Waiting::began(const Seen& seen) {

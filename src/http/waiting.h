@@ -15,8 +15,8 @@ namespace trainstep::http {
 class Waiting : public Observer {
  public:
   // "waiting for the API server https://10.96.0.1: no answer for 5.0 s", "waiting for https://minio:9000: Connection refused".
-  using Tell = std::function<void(const std::string& text)>;
-  Waiting(Loop& loop, Tell tell) : m_loop(loop), m_tell(std::move(tell)) {}
+  using Report = std::function<void(const std::string& text)>;
+  Waiting(Loop& loop, Report report) : m_loop(loop), m_report(std::move(report)) {}
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
   ~Waiting() override;
@@ -47,7 +47,7 @@ class Waiting : public Observer {
   void look(const std::string& origin);
 
   Loop& m_loop;
-  Tell m_tell;
+  Report m_report;
   std::map<std::string, Server> m_servers;  // by origin
 };
 

@@ -31,7 +31,7 @@ void add_node(Json& affinity, const std::string& node) {
 // The first pod has no other pod to be placed with: for terms that match the pod itself, the scheduler allows any node (Kubernetes'
 // pkg/scheduler/framework/plugins/interpodaffinity, satisfyPodAffinity).
 void add_pods(Json& affinity, const plan::Plan& plan) {
-  if (stands_beside_others(affinity)) return;
+  if (has_pod_affinity(affinity)) return;
   auto* terms = member(member(&affinity, "podAffinity", Json::object()), required, Json::array());
   if (terms == nullptr) return;
   auto labels = Json::object();  // all labels, because a run may have several jobs
@@ -41,7 +41,7 @@ void add_pods(Json& affinity, const plan::Plan& plan) {
 
 }  // namespace
 
-bool stands_beside_others(const Json& affinity) {
+bool has_pod_affinity(const Json& affinity) {
   const auto part = [](const Json* object, const char* key) { return object != nullptr && object->is_object() ? find(*object, key) : nullptr; };
   const auto* terms = part(part(&affinity, "podAffinity"), required);
   return terms != nullptr && !terms->empty();

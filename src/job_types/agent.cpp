@@ -97,9 +97,9 @@ void add_claims(const plan::Plan& plan, Manifest& pod) {
 
 std::string keys_volume(std::size_t index) { return fmt::format("trainstep-keys-{}", index); }
 
-Words with_agent(const plan::Plan& plan, std::string_view role, Words program) {
+Arguments with_agent(const plan::Plan& plan, std::string_view role, Arguments program) {
   if (!plan.data.has_agent()) return program;
-  Words words;
+  Arguments words;
   for (const auto& word :
        {folder("trainstep"), std::string("exec"), std::string("--role"), std::string(role), std::string("--scratch"), folder(), std::string("--")})
     words.push_back({word, why});

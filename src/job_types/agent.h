@@ -14,7 +14,7 @@
 namespace trainstep::job_types {
 
 // The program's command line, preceded by the agent's. `role`: agent::Role.
-Words with_agent(const plan::Plan& plan, std::string_view role, Words program);
+Arguments with_agent(const plan::Plan& plan, std::string_view role, Arguments program);
 
 // "primary" or "replica"; "indexed" for replicas that share one template and include the primary.
 std::string role_of(const Replicas& replicas);

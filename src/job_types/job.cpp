@@ -60,7 +60,7 @@ void add_policy(const plan::Plan& plan, Manifest& object) {
 Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
   TRY(check(plan));
   const auto replica = replicas(plan).front();
-  ASSIGN(auto program, program_words(plan, plan::pod_placement(plan, true)));
+  ASSIGN(auto program, program_arguments(plan, plan::pod_placement(plan, true)));
   auto object = job_object(plan, resource);
   if (plan.distribution.indexed) {
     object.set("/spec/completionMode", "Indexed", "distribution_specification.indexed");

@@ -63,7 +63,7 @@ struct Judgement {
 };
 
 // A container that the operator itself adds to pods, in its default configuration.
-struct Injected {
+struct InjectedContainer {
   Json init_container;
   std::string remedy;  // what to do if Pod Security rejects it
 };
@@ -87,14 +87,14 @@ struct JobType {
   // Reads the number of workers and other settings from a job's object, as far as it contains them: for attaching to a job. Accepts any JSON.
   void (*read_distribution)(const Json& object, plan::Distribution& distribution);
   // The container that the operator of `resource` would add to pods of this type; none if null, or if it returns nullopt.
-  std::optional<Injected> (*injected)(const plan::Plan& plan, const Resource& resource, const std::string& type) = nullptr;
+  std::optional<InjectedContainer> (*injected)(const plan::Plan& plan, const Resource& resource, const std::string& type) = nullptr;
   std::string_view container = "train";      // the name of the program's container in its pods; a patch may change it
   std::vector<std::string_view> refusals{};  // reasons of Warning events with which an operator reports that it will never run this job
   Variables local_environment{};             // defaults for a local run
   // How many processes of one replica a local run starts; null: one.
   int (*local_processes)(const plan::Plan& plan) = nullptr;
   // The command line of a replica in a local run; null: the program's own.
-  Words (*local_words)(const plan::Plan& plan, Words program) = nullptr;
+  Arguments (*local_arguments)(const plan::Plan& plan, Arguments program) = nullptr;
 };
 
 // The default is first.

@@ -11,7 +11,7 @@
 namespace trainstep::job_types {
 namespace {
 
-void add(Words& words, std::initializer_list<std::string> texts, const std::string& source) {
+void add(Arguments& words, std::initializer_list<std::string> texts, const std::string& source) {
   for (const auto& text : texts) words.push_back({text, source});
 }
 
@@ -37,7 +37,7 @@ bool names(const std::vector<std::string>& arguments, std::initializer_list<std:
 
 // A rank has its own threads, and its pod shares the node with others: if it was bound to a core, mpirun's default, all threads would share that
 // core. mpirun rejects a second mapping.
-void add_placement(Words& words, const plan::Plan& plan) {
+void add_placement(Arguments& words, const plan::Plan& plan) {
   const auto& own = plan.distribution.mpirun_arguments;
   if (!names(own, {"bind-to", "hwloc_base_binding_policy"}))
     add(words, {"--bind-to", "none"}, "default: a rank and its threads are not bound to a core");
@@ -47,14 +47,14 @@ void add_placement(Words& words, const plan::Plan& plan) {
     add(words, {"--map-by", "slot"}, "default: consecutive ranks are neighbours");
 }
 
-void add_open_mpi(Words& words, const plan::Plan& plan, const MpiPlace& place) {
+void add_open_mpi(Arguments& words, const plan::Plan& plan, const MpiPlace& place) {
   add(words, {"--allow-run-as-root"}, "default: containers usually run as root, which mpirun refuses");
   add(words, {"--hostfile", place.hostfile}, "default: Open MPI 5 ignores the operator's OMPI_MCA_orte_default_hostfile");
   add_placement(words, plan);
   for (const auto& name : place.forwarded) add(words, {"-x", name}, "default: ranks on other hosts do not inherit mpirun's environment");
 }
 
-void add_hydra(Words& words, const plan::Plan& plan, const MpiPlace& place) {
+void add_hydra(Arguments& words, const plan::Plan& plan, const MpiPlace& place) {
   add(words, {"-f", place.hostfile}, "default: the hosts of the workers");
   if (spread_evenly(plan)) add(words, {"-ppn", std::to_string(plan.processes_per_worker)}, "distribution_specification.slots_per_worker");
   add(words, {"-genvall"}, "default: the ranks get mpirun's environment");
@@ -72,32 +72,32 @@ void collect_texts(const std::vector<spec::Argument>& arguments, std::set<std::s
 
 }  // namespace
 
-Result<Words> program_words(const plan::Plan& plan, const plan::Placement& placement) {
+Result<Arguments> program_arguments(const plan::Plan& plan, const plan::Placement& placement) {
   ASSIGN(const auto argv, plan::command_line(plan.program, plan.binding, placement));
   std::set<std::string> literal;
   collect_texts(plan.program.command, literal);
   collect_texts(plan.program.args, literal);
-  Words words;
+  Arguments words;
   for (const auto& word : argv)
     words.push_back({word, literal.contains(word) ? "train_specification" : "train_specification, filled in from train_parameters"});
   return words;
 }
 
-Words torch_words(const plan::Plan& plan, Words program) {
+Arguments torchrun_arguments(const plan::Plan& plan, Arguments program) {
   const bool own_rank = plan.processes_per_worker == 1 && !plan.distribution.elastic;
   if (own_rank || plan::starts_own_ranks(plan.program)) return program;
   const std::string why = plan.distribution.elastic
                               ? "distribution_specification.elastic: torchrun finds the other workers and restarts without the lost ones"
                               : "default: torchrun starts the processes of a pod";
-  Words words;
+  Arguments words;
   add(words, {"torchrun", "--no_python"}, why);
   words.insert(words.end(), program.begin(), program.end());
   return words;
 }
 
-Words mpirun_words(const plan::Plan& plan, const MpiPlace& place, Words program) {
+Arguments mpirun_arguments(const plan::Plan& plan, const MpiPlace& place, Arguments program) {
   if (plan::starts_own_ranks(plan.program)) return program;
-  Words words;
+  Arguments words;
   add(words, {"mpirun"}, "distribution_specification.distribution_type");
   add(words, {"-np", std::to_string(plan.distribution.workers * plan.processes_per_worker)}, np_source(plan));
   if (plan.distribution.mpi_implementation == "OpenMPI")
@@ -109,7 +109,7 @@ Words mpirun_words(const plan::Plan& plan, const MpiPlace& place, Words program)
   return words;
 }
 
-std::vector<std::string> texts(const Words& words) {
+std::vector<std::string> texts(const Arguments& words) {
   std::vector<std::string> result;
   for (const auto& word : words) result.push_back(word.value);
   return result;

@@ -10,15 +10,15 @@
 
 namespace trainstep::job_types {
 
-using Words = std::vector<plan::Sourced<std::string>>;
+using Arguments = std::vector<plan::Sourced<std::string>>;
 
 // The program's own command line. Errors as plan::command_line.
-Result<Words> program_words(const plan::Plan& plan, const plan::Placement& placement);
+Result<Arguments> program_arguments(const plan::Plan& plan, const plan::Placement& placement);
 
 // PyTorch. With one process per pod and a Master, the program itself is a rank. Otherwise torchrun starts the ranks, unless the program does so
 // itself (plan::starts_own_ranks): the operator's RANK and WORLD_SIZE count pods and processes, and are not set for an elastic job
 // (docs/design/operators.md, PyTorchJob). torchrun is configured completely by the PET_ variables.
-Words torch_words(const plan::Plan& plan, Words program);
+Arguments torchrun_arguments(const plan::Plan& plan, Arguments program);
 
 struct MpiPlace {
   std::string hostfile;                // path as seen by mpirun
@@ -26,9 +26,9 @@ struct MpiPlace {
 };
 
 // MPI: mpirun and the program, or only the program if it starts its own ranks. The number of ranks is workers × processes per worker.
-Words mpirun_words(const plan::Plan& plan, const MpiPlace& place, Words program);
+Arguments mpirun_arguments(const plan::Plan& plan, const MpiPlace& place, Arguments program);
 
 // The arguments without their sources.
-std::vector<std::string> texts(const Words& words);
+std::vector<std::string> texts(const Arguments& words);
 
 }  // namespace trainstep::job_types

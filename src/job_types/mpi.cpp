@@ -79,15 +79,15 @@ Variables environment(const plan::Plan& plan, const AddressBook& /*addresses*/, 
 
 // The training-operator's launcher does not use sshd: an init container delivers kubectl to it (docs/design/operators.md, MPIJob on the training
 // operator).
-std::optional<Injected> injected(const plan::Plan& plan, const Resource& resource, const std::string& type) {
+std::optional<InjectedContainer> injected(const plan::Plan& plan, const Resource& resource, const std::string& type) {
   if (resource.group_version != mpi_v1 || type != "Launcher") return std::nullopt;
   const Json sizes = {{"cpu", "100m"}, {"memory", "512Mi"}, {"ephemeral-storage", "5Gi"}};
   const Json variables = Json::array({{{"name", "TARGET_DIR"}, {"value", "/opt/kube"}}, {{"name", "NAMESPACE"}, {"value", plan.name_space}}});
-  return Injected{{{"name", "kubectl-delivery"},
-                   {"image", "ghcr.io/kubeflow/training-v1/kubectl-delivery:latest"},
-                   {"env", variables},
-                   {"resources", {{"limits", sizes}, {"requests", sizes}}}},
-                  "the training-operator has no setting for it; mpi-operator (MPIJob of kubeflow.org/v2beta1) adds no container"};
+  return InjectedContainer{{{"name", "kubectl-delivery"},
+                            {"image", "ghcr.io/kubeflow/training-v1/kubectl-delivery:latest"},
+                            {"env", variables},
+                            {"resources", {{"limits", sizes}, {"requests", sizes}}}},
+                           "the training-operator has no setting for it; mpi-operator (MPIJob of kubeflow.org/v2beta1) adds no container"};
 }
 
 void read_distribution(const Json& object, plan::Distribution& distribution) { distribution.workers = replica_count(object, "Worker"); }

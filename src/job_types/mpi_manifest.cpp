@@ -15,12 +15,12 @@ constexpr auto operators_hostfile = "/etc/mpi/hostfile";
 constexpr auto own_hostfile = "/tmp/hostfile";
 
 // How long a launcher waits for its workers. They may have to wait for free resources, which should be limited by the step's own limits.
-constexpr std::int64_t longest_wait = 24 * 3600;
+constexpr std::int64_t max_wait = 24 * 3600;
 
 bool is_open_mpi(const plan::Plan& plan) { return plan.distribution.mpi_implementation == "OpenMPI"; }
 
 // Wraps the launcher's command line in a script that first waits until every host in the operator's hostfile ("host slots=2", "host:2") responds.
-Words waiting(const std::string& probe, const std::string& then, const std::string& why, Words words) {
+Arguments waiting(const std::string& probe, const std::string& then, const std::string& why, Arguments words) {
   const auto script = fmt::format(R"sh(end=$(($(date +%s) + {}))
 while read -r host slots; do
   host=${{host%%:*}}
@@ -33,8 +33,8 @@ while read -r host slots; do
   done
 done <{}
 {}exec "$@")sh",
-                                  longest_wait, probe, operators_hostfile, then);
-  Words result{{"sh", why}, {"-c", why}, {script, why}, {"launcher", why}};
+                                  max_wait, probe, operators_hostfile, then);
+  Arguments result{{"sh", why}, {"-c", why}, {script, why}, {"launcher", why}};
   result.insert(result.end(), words.begin(), words.end());
   return result;
 }
@@ -48,7 +48,7 @@ std::vector<std::string> forwarded(const plan::Plan& plan) {
   return names;
 }
 
-PodShape launcher_shape(const plan::Plan& plan, const Replicas& launcher, Words command) {
+PodShape launcher_shape(const plan::Plan& plan, const Replicas& launcher, Arguments command) {
   // Includes the workers' variables, because mpirun passes on its own environment.
   return {.type = "Launcher",
           .container = {"mpi", "default"},
@@ -59,7 +59,7 @@ PodShape launcher_shape(const plan::Plan& plan, const Replicas& launcher, Words 
 }
 
 // Empty `command`: the operator's default: sshd, or sleep for kubectl exec.
-PodShape worker_shape(const plan::Plan& plan, const Replicas& worker, Words command = {}) {
+PodShape worker_shape(const plan::Plan& plan, const Replicas& worker, Arguments command = {}) {
   return {.type = "Worker",
           .container = {"mpi", "default"},
           .command = std::move(command),
@@ -103,7 +103,7 @@ std::string other_user(const plan::Plan& plan, const std::string& type) {
 // mpi-operator's own (build/base/Dockerfile): user mpiuser, with its own sshd_config in its home, because the system's requires root.
 struct SshPlace {
   plan::Sourced<std::string> keys;
-  Words sshd;  // empty: the operator's default, for root
+  Arguments sshd;  // empty: the operator's default, for root
 };
 SshPlace ssh_place(const plan::Plan& plan) {
   SshPlace place;
@@ -146,8 +146,8 @@ Result<void> check_v1(const plan::Plan& plan) {
 
 Result<Manifest> render_mpi_v2beta1(const plan::Plan& plan, const Resource& resource, const Replicas& launcher, const Replicas& worker) {
   TRY(check_v2beta1(plan));
-  ASSIGN(auto program, program_words(plan, plan::pod_placement(plan, true)));
-  auto command = mpirun_words(plan, {operators_hostfile, forwarded(plan)}, with_agent(plan, "rank", std::move(program)));
+  ASSIGN(auto program, program_arguments(plan, plan::pod_placement(plan, true)));
+  auto command = mpirun_arguments(plan, {operators_hostfile, forwarded(plan)}, with_agent(plan, "rank", std::move(program)));
   command = with_agent(plan, "launcher", std::move(command));
   const auto& options = plan.options;
   // If a job is created suspended, the operator creates the launcher at once, and starts it without waiting (docs/design/operators.md, Suspension).
@@ -175,14 +175,14 @@ Result<Manifest> render_mpi_v2beta1(const plan::Plan& plan, const Resource& reso
 Result<Manifest> render_mpi_v1(const plan::Plan& plan, const Resource& resource, const Replicas& launcher, const Replicas& worker) {
   TRY(check_v1(plan));
   ASSIGN(const auto restart_policy, v1_restart_policy(plan));
-  ASSIGN(auto program, program_words(plan, plan::pod_placement(plan, true)));
+  ASSIGN(auto program, program_arguments(plan, plan::pod_placement(plan, true)));
   // kubectl exec starts the ranks in the workers' containers, with their environment. The operator writes the hostfile only in Open MPI's format.
   const bool own_form = is_open_mpi(plan);
   const auto convert = own_form ? std::string() : fmt::format("sed 's/ slots=/:/' {} >{}\n", operators_hostfile, own_hostfile);
   auto command =
       waiting(R"(/etc/mpi/kubexec.sh "$host" true)", convert, "default: the operator starts the launcher together with the workers",
               with_agent(plan, "launcher",
-                         mpirun_words(plan, {own_form ? operators_hostfile : own_hostfile, {}}, with_agent(plan, "rank", std::move(program)))));
+                         mpirun_arguments(plan, {own_form ? operators_hostfile : own_hostfile, {}}, with_agent(plan, "rank", std::move(program)))));
   auto object = job_object(plan, resource);
   object.merge("/spec/runPolicy", v1_run_policy(plan));
   set_slots(plan, object);

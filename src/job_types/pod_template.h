@@ -14,7 +14,7 @@ namespace trainstep::job_types {
 struct PodShape {
   std::string type;                      // replica type whose job_options apply
   plan::Sourced<std::string> container;  // the training container's name
-  Words command;                         // empty: the default of the operator or the image
+  Arguments command;                     // empty: the default of the operator or the image
   plan::Resources resources;
   std::vector<plan::EnvironmentVariable> environment;
   bool ranks = true;  // the program's processes run in this pod

@@ -43,10 +43,10 @@ Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
   object.set("/spec/nprocPerNode", std::to_string(plan.processes_per_worker), processes_source(plan));
   if (plan.distribution.elastic) object.merge("/spec/elasticPolicy", elastic_policy(*plan.distribution.elastic));
   for (const auto& replica : replicas(plan)) {
-    ASSIGN(auto program, program_words(plan, plan::pod_placement(plan, replica.primary)));
+    ASSIGN(auto program, program_arguments(plan, plan::pod_placement(plan, replica.primary)));
     const PodShape shape{.type = replica.type,
                          .container = {"pytorch", "required by PyTorchJob"},
-                         .command = with_agent(plan, role_of(replica), torch_words(plan, std::move(program))),
+                         .command = with_agent(plan, role_of(replica), torchrun_arguments(plan, std::move(program))),
                          .resources = replica.resources,
                          .environment = environment_of(plan, replica.type)};
     object.merge("/spec/pytorchReplicaSpecs/" + replica.type, replica_spec(plan, replica, restart_policy, shape));
@@ -84,15 +84,15 @@ Variables environment(const plan::Plan& plan, const AddressBook& addresses, cons
 }
 
 // Workers wait for the Master's DNS name, if there is a Master (docs/design/operators.md, PyTorchJob).
-std::optional<Injected> injected(const plan::Plan& plan, const Resource& /*resource*/, const std::string& type) {
+std::optional<InjectedContainer> injected(const plan::Plan& plan, const Resource& /*resource*/, const std::string& type) {
   if (plan.distribution.elastic || type != "Worker") return std::nullopt;
   const auto sizes = [](const char* cpu, const char* memory) { return Json{{"cpu", cpu}, {"memory", memory}}; };
-  return Injected{{{"name", "init-pytorch"},
-                   {"image", "alpine:3.10"},
-                   {"command", {"sh", "-c", fmt::format("nslookup {}-master-0", plan.job_name)}},
-                   {"resources", {{"limits", sizes("100m", "20Mi")}, {"requests", sizes("50m", "10Mi")}}}},
-                  "the training-operator reads another one from the file given with --pytorch-init-container-template-file "
-                  "(/etc/config/initContainer.yaml); docs/data.md has a suitable one"};
+  return InjectedContainer{{{"name", "init-pytorch"},
+                            {"image", "alpine:3.10"},
+                            {"command", {"sh", "-c", fmt::format("nslookup {}-master-0", plan.job_name)}},
+                            {"resources", {{"limits", sizes("100m", "20Mi")}, {"requests", sizes("50m", "10Mi")}}}},
+                           "the training-operator reads another one from the file given with --pytorch-init-container-template-file "
+                           "(/etc/config/initContainer.yaml); docs/data.md has a suitable one"};
 }
 
 void read_distribution(const Json& object, plan::Distribution& distribution) {
@@ -107,7 +107,9 @@ int local_processes(const plan::Plan& plan) {
   return plan.distribution.elastic || plan::starts_own_ranks(plan.program) ? 1 : plan.processes_per_worker;
 }
 
-Words local_words(const plan::Plan& plan, Words program) { return plan.distribution.elastic ? torch_words(plan, std::move(program)) : program; }
+Arguments local_arguments(const plan::Plan& plan, Arguments program) {
+  return plan.distribution.elastic ? torchrun_arguments(plan, std::move(program)) : program;
+}
 
 // torchrun of torch 1.13 with Python 3.11 fails on its defaults, "0": iterating over the enum skips the member with value 0 (Std.from_str in
 // torch/distributed/elastic/multiprocessing/api.py). These values have the same effect: only the output of rank 9 is redirected.
@@ -129,7 +131,7 @@ JobType type() {
           .container = "pytorch",
           .local_environment = local_environment(),
           .local_processes = local_processes,
-          .local_words = local_words};
+          .local_arguments = local_arguments};
 }
 
 }  // namespace trainstep::job_types::pytorch

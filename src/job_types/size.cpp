@@ -34,7 +34,7 @@ std::size_t size_in_container(const Json& text) {
 
 Error too_long(const Manifest& manifest, const std::string& pointer, const std::string& what, std::size_t size) {
   return input_error(fmt::format("{}: {} has {} bytes, the Linux limit is {}; mount it as a file (job_options.volumes)", manifest.source_of(pointer),
-                                 what, size, plan::longest_exec_string - 1));
+                                 what, size, plan::max_exec_string_length - 1));
 }
 
 Result<void> check_container(const Manifest& manifest, const Json& container, const std::string& pointer) {
@@ -42,7 +42,7 @@ Result<void> check_container(const Manifest& manifest, const Json& container, co
     const auto* words = trainstep::find(container, key);
     for (std::size_t i = 0; words != nullptr && words->is_array() && i < words->size(); ++i)
       if ((*words)[i].is_string())
-        if (const auto size = size_in_container((*words)[i]); size >= plan::longest_exec_string)
+        if (const auto size = size_in_container((*words)[i]); size >= plan::max_exec_string_length)
           return too_long(manifest, fmt::format("{}/{}/{}", pointer, key, i), "an argument of a container's command line", size);
   }
   const auto* variables = trainstep::find(container, "env");
@@ -50,7 +50,7 @@ Result<void> check_container(const Manifest& manifest, const Json& container, co
     const auto* name = trainstep::find((*variables)[i], "name");
     const auto* value = trainstep::find((*variables)[i], "value");
     if (name == nullptr || value == nullptr || !name->is_string() || !value->is_string()) continue;
-    if (const auto size = name->get_ref<const std::string&>().size() + 1 + size_in_container(*value); size >= plan::longest_exec_string)
+    if (const auto size = name->get_ref<const std::string&>().size() + 1 + size_in_container(*value); size >= plan::max_exec_string_length)
       return too_long(manifest, fmt::format("{}/env/{}", pointer, i), "the variable " + name->get<std::string>(), size);
   }
   return {};
@@ -73,12 +73,12 @@ Result<void> check_containers(const Manifest& manifest) {
 Result<void> check_size(const Manifest& manifest) {
   TRY(check_containers(manifest));
   const auto bytes = to_text(manifest.json()).size();
-  if (bytes <= largest_manifest) return {};
+  if (bytes <= max_manifest_size) return {};
   std::map<std::string, std::size_t> sizes;
   add_sizes(manifest, manifest.json(), "", sizes);
   const auto most = std::max_element(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return input_error(fmt::format("the job's manifest has {} bytes, the Kubernetes limit is {}{}; pass large values as files or in a ConfigMap", bytes,
-                                 largest_manifest, most == sizes.end() ? "" : fmt::format(" ({} of them from {})", most->second, most->first)));
+                                 max_manifest_size, most == sizes.end() ? "" : fmt::format(" ({} of them from {})", most->second, most->first)));
 }
 
 }  // namespace trainstep::job_types

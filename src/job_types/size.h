@@ -8,7 +8,7 @@
 namespace trainstep::job_types {
 
 // etcd accepts objects up to 1.5 MiB, including managed fields; a dry run does not reach etcd.
-inline constexpr std::size_t largest_manifest = 1'400'000;
+inline constexpr std::size_t max_manifest_size = 1'400'000;
 
 // Error (input): the manifest is too large (names the largest source); or a container has an argument or variable that exceeds the kernel's limit
 // (plan/exec_size.h), which may also come from a patch.

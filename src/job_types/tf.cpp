@@ -36,7 +36,7 @@ Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
   object.merge("/spec/runPolicy", v1_run_policy(plan));
   if (all_replicas.size() == 1) object.set("/spec/successPolicy", "AllWorkers", "default: in an all-reduce every worker must succeed");
   for (const auto& replica : all_replicas) {
-    ASSIGN(auto program, program_words(plan, plan::pod_placement(plan, replica.primary)));
+    ASSIGN(auto program, program_arguments(plan, plan::pod_placement(plan, replica.primary)));
     const PodShape shape{.type = replica.type,
                          .container = {"tensorflow", "required by TFJob"},
                          .command = with_agent(plan, role_of(replica), std::move(program)),

@@ -12,7 +12,7 @@
 namespace trainstep::kube {
 namespace {
 
-constexpr std::size_t longest_message = 4096;
+constexpr std::size_t max_message_length = 4096;
 
 // `pods "train-1" is forbidden: …` → `forbidden: …`: our own message has named the object already.
 std::string without_object(std::string message, const Json& details) {
@@ -90,7 +90,7 @@ bool tells_not_served(const ApiError& error) {
   return error.status == 404 && (error.reason == "NotFound" || error.error.message.ends_with("404 page not found"));
 }
 
-bool is_of_the_moment(const ApiError& error, std::string_view name) {
+bool is_transient(const ApiError& error, std::string_view name) {
   return error.status == 409 || (error.status == 403 && error.error.kind == ErrorKind::denied) || (error.status == 404 && !tells_absent(error, name));
 }
 
@@ -117,12 +117,13 @@ ApiError api_error(const std::string& what, int status, const std::string& body,
   if (const auto* details = find(*read, "details"); details != nullptr && details->is_object()) result.details = *details;
   if (!retry_after && result.details.is_object()) {
     if (const auto* seconds = find(result.details, "retryAfterSeconds"); seconds != nullptr && seconds->is_number_unsigned())
-      result.retry_after = std::min<Duration>(std::chrono::seconds(std::min<std::uint64_t>(seconds->get<std::uint64_t>(), 3600)), http::longest_wish);
+      result.retry_after =
+          std::min<Duration>(std::chrono::seconds(std::min<std::uint64_t>(seconds->get<std::uint64_t>(), 3600)), http::max_retry_after);
   }
   const auto message = text_of(*read, "message");
   auto shown = without_object(message, result.details);
   if (shown.empty()) shown = result.reason.empty() ? fmt::format("HTTP {}", status) : fmt::format("HTTP {} {}", status, result.reason);
-  if (shown.size() > longest_message) shown = shown.substr(0, longest_message) + "…";
+  if (shown.size() > max_message_length) shown = shown.substr(0, max_message_length) + "…";
   result.error = {kind_of(status, message), fmt::format("{}: {}{}", what, shown, remedy(status))};
   return result;
 }

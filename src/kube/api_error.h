@@ -34,7 +34,7 @@ bool lacks_token(const ApiError& error);
 
 // Whether an error about this object, whose request the API server has not carried out, may be transient: 409 caused by another writer, 403 from an
 // authorizer that has just started, a 404 that is not about the object.
-bool is_of_the_moment(const ApiError& error, std::string_view name);
+bool is_transient(const ApiError& error, std::string_view name);
 
 // A 3xx or 4xx that is not from an API server but from a gateway before it: whether the request was carried out is unknown. Not 401, and not 413,
 // which a gateway returns because of the request itself.

@@ -31,15 +31,15 @@ struct Client::Call {
   std::vector<std::string> secrets;  // in the request
   Done done;
   int tries = 0;
-  int hurried = 0;                           // attempts since hurry()
-  bool refused = false;                      // the last response was 401
-  int unauthorized = 0;                      // number of 401 responses, including those with a token that was read again
-  std::string names;                         // the object that a 2xx must be about; empty: anything
-  std::string changes;                       // the object of a patch: transient errors (is_of_the_moment) are retried as well …
-  bool versioned = false;                    // … except conflicts: the patch is for one version
-  int moments = 0;                           // number of such errors
-  Duration longest_pause = Duration::max();  // for a patch, whatever the server requests: a job that is kept must not be lost by it
-  bool late = false;                         // no further attempt
+  int hurried = 0;                       // attempts since hurry()
+  bool refused = false;                  // the last response was 401
+  int unauthorized = 0;                  // number of 401 responses, including those with a token that was read again
+  std::string names;                     // the object that a 2xx must be about; empty: anything
+  std::string changes;                   // the object of a patch: transient errors (is_transient) are retried as well …
+  bool versioned = false;                // … except conflicts: the patch is for one version
+  int moments = 0;                       // number of such errors
+  Duration max_pause = Duration::max();  // for a patch, whatever the server requests: a job that is kept must not be lost by it
+  bool late = false;                     // no further attempt
   bool silence_counts = true;
   bool surely_there = false, doubts_refusals = false;
   http::Transport::Id exchange = 0;
@@ -54,10 +54,10 @@ namespace {
 // Interval between checks whether a token is available.
 constexpr Duration token_look{20};
 constexpr Duration try_limit{36'000};
-constexpr int most_rejections = 8;      // rejections after the credentials were accepted before: a minute
-constexpr int most_moments = 7;         // transient conflicts and refusals: half a minute
-constexpr Duration short_pause{5'000};  // one too short to be reported
-constexpr int most_doubts = 5;          // reports that an object which must exist does not: some ten seconds
+constexpr int max_rejections = 8;        // rejections after the credentials were accepted before: a minute
+constexpr int max_transient_errors = 7;  // transient conflicts and refusals: half a minute
+constexpr Duration short_pause{5'000};   // one too short to be reported
+constexpr int max_doubts = 5;            // reports that an object which must exist does not: about ten seconds
 constexpr Duration hurried_limit{5'000};
 constexpr Duration hurried_pause{1'000};
 constexpr std::size_t body_limit = std::size_t{64} << 20U;
@@ -109,7 +109,7 @@ Client::CallId Client::begin(http::Request request, std::string what, Retry retr
   call->doubts_refusals = retry.doubts_refusals;
   if (retry.at_most) {
     call->limit = m_loop.timer(*retry.at_most, [this, id] { too_late(id); });
-    call->longest_pause = *retry.at_most / 4;
+    call->max_pause = *retry.at_most / 4;
   }
   send(id);
   return id;
@@ -171,7 +171,7 @@ Answer Client::read(const Call& call, const Result<http::Response>& response) co
 void Client::answered(CallId id, const Result<http::Response>& response) {
   auto& call = *m_calls.at(id);
   call.exchange = 0;
-  if (const auto time = response ? http::server_time(*response) : std::nullopt) m_clock.told(*time, m_loop.now());
+  if (const auto time = response ? http::server_time(*response) : std::nullopt) m_clock.add_sample(*time, m_loop.now());
   auto answer = read(call, response);
   const auto status = answer ? 200 : answer.error().status;
   const auto again = status == 401 && !call.refused;
@@ -196,13 +196,14 @@ void Client::failed(CallId id, ApiError error) {
     m_connection_health.works(&call);
   }
   // Credentials that were accepted before are about to be replaced: the kubelet takes up to a minute.
-  const bool token_due = error.status == 401 && m_worked && ++call.unauthorized <= most_rejections;
+  const bool token_due = error.status == 401 && m_worked && ++call.unauthorized <= max_rejections;
   const bool late = call.late && (call.silence_counts || error.status != 0);
   if (token_due) call.refused = false;  // the next 401 makes it read the token again
   const bool odd = (call.surely_there && (error.status == 403 || error.status == 404)) || (call.doubts_refusals && is_odd(error, call.names));
-  const bool doubtful = odd && ++call.moments <= most_doubts;
+  const bool doubtful = odd && ++call.moments <= max_doubts;
   const bool conflict = error.status == 409 && call.versioned;
-  const bool momentary = doubtful || (!conflict && !call.changes.empty() && is_of_the_moment(error, call.changes) && ++call.moments <= most_moments);
+  const bool momentary =
+      doubtful || (!conflict && !call.changes.empty() && is_transient(error, call.changes) && ++call.moments <= max_transient_errors);
   if (late || !(expired || token_due || momentary || retryable(error))) {
     if (call.tries > 1 && (momentary || retryable(error))) error.error.message += fmt::format(" (after {} attempts)", call.tries);
     return finish(id, tl::unexpected(std::move(error)));
@@ -214,7 +215,7 @@ void Client::failed(CallId id, ApiError error) {
     // A client too slow to read all pages in time reads them in one request.
     if (++call.listing->expired > 1) std::erase_if(call.request.url.query, [](const auto& pair) { return pair.first == "limit"; });
   }
-  if (!call.changes.empty() || odd) wait = std::min(wait, call.longest_pause);
+  if (!call.changes.empty() || odd) wait = std::min(wait, call.max_pause);
   if (m_hurried && reads(call.request)) wait = std::min(wait, hurried_pause);
   call.error = std::move(error);
   call.pause = m_loop.timer(wait, [this, id] { send(id); });

@@ -69,7 +69,7 @@ class Client {
   using Done = std::function<void(Answer)>;  // called from the loop, once, never from within the requesting call
   // Called when connection problems begin (with the reason) and end (with ""), for the log. Not called for a first failure after which the retry
   // succeeds.
-  using Trouble = ConnectionHealth::Tell;
+  using OnHealthChange = ConnectionHealth::OnChange;
 
   // References must outlive the client; watches and log streams must be destroyed before it. It may be destroyed in any callback. `seed`: for the
   // jitter.
@@ -77,7 +77,7 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   ~Client();  // cancels everything
-  void on_trouble(Trouble trouble) { m_connection_health.on_change(std::move(trouble)); }
+  void on_trouble(OnHealthChange trouble) { m_connection_health.on_change(std::move(trouble)); }
 
   // A 2xx that is not about the object named by the path is not from an API server: the call is retried, and fails with status 502. The same applies
   // to patches and DELETEs.

@@ -11,26 +11,26 @@ void ConnectionHealth::failing(const void* who, const ApiError& error) {
                      : error.reason == not_the_servers_reason ? "the server is not an API server ({})"
                                                               : "the API server returned {1} ({0})";
   m_reason = fmt::format(fmt::runtime(form), error.error.message, error.status);
-  if (!m_told) tell_soon();
+  if (!m_notified) notify_soon();
 }
 
 void ConnectionHealth::works(const void* who) {
   m_failing.erase(who);
   std::erase_if(m_failing, [](const auto& entry) { return !entry.second; });
-  if (m_told && m_failing.empty()) tell_soon();
+  if (m_notified && m_failing.empty()) notify_soon();
 }
 
-void ConnectionHealth::tell_soon() {
-  if (!m_timer) m_timer = m_loop.timer(Duration(0), [this] { tell(); });
+void ConnectionHealth::notify_soon() {
+  if (!m_timer) m_timer = m_loop.timer(Duration(0), [this] { notify(); });
 }
 
-void ConnectionHealth::tell() {
+void ConnectionHealth::notify() {
   m_timer = {};
-  if (m_told == !m_failing.empty()) return;
-  m_told = !m_told;
-  if (!m_tell) return;
-  const auto call = m_tell;  // the callback may destroy this object
-  call(m_told ? m_reason : std::string());
+  if (m_notified == !m_failing.empty()) return;
+  m_notified = !m_notified;
+  if (!m_on_change) return;
+  const auto call = m_on_change;  // the callback may destroy this object
+  call(m_notified ? m_reason : std::string());
 }
 
 }  // namespace trainstep::kube

@@ -15,28 +15,28 @@ namespace trainstep::kube {
 // a response to anyone, which shows that the server is reachable again; after a response like 503 the same user must get a good one.
 class ConnectionHealth {
  public:
-  using Tell = std::function<void(const std::string& reason)>;  // empty: ended
+  using OnChange = std::function<void(const std::string& reason)>;  // empty: ended
 
   explicit ConnectionHealth(Loop& loop) : m_loop(loop) {}
   ConnectionHealth(const ConnectionHealth&) = delete;
   ConnectionHealth& operator=(const ConnectionHealth&) = delete;
   // Called from the loop, never from within the functions below.
-  void on_change(Tell tell) { m_tell = std::move(tell); }
+  void on_change(OnChange notify) { m_on_change = std::move(notify); }
 
   void failing(const void* who, const ApiError& error);
   void works(const void* who);
   void forget(const void* who) { m_failing.erase(who); }
 
  private:
-  void tell_soon();
-  void tell();
+  void notify_soon();
+  void notify();
 
   Loop& m_loop;
-  Tell m_tell;
+  OnChange m_on_change;
   std::map<const void*, bool> m_failing;  // whether there was a response
   std::string m_reason;
   Timer m_timer;
-  bool m_told = false;
+  bool m_notified = false;
 };
 
 }  // namespace trainstep::kube

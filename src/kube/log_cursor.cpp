@@ -8,7 +8,7 @@
 namespace trainstep::kube {
 namespace {
 
-constexpr std::size_t most_equal_stamps = 4096;  // bounds memory if the clock does not advance
+constexpr std::size_t max_equal_timestamps = 4096;  // bounds memory if the clock does not advance
 
 }  // namespace
 
@@ -97,7 +97,7 @@ void LogCursor::record(Stamp stamp, std::size_t hash) {
     m_at_newest.clear();
   }
   m_any = true;
-  if (stamp == m_newest && m_at_newest.size() < most_equal_stamps) m_at_newest.push_back(hash);
+  if (stamp == m_newest && m_at_newest.size() < max_equal_timestamps) m_at_newest.push_back(hash);
   m_latest = stamp;
   m_latest_hash = hash;
   m_all.add(hash);

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/deadline.h"
-#include "base/longest_line.h"
+#include "base/max_line_length.h"
 #include "base/text.h"
 #include "http/lines.h"
 #include "kube/log_cursor.h"
@@ -18,23 +18,23 @@
 namespace trainstep::kube {
 namespace {
 
-constexpr std::size_t longest_stamp = 36;  // "2026-11-21T08:15:30.123456789+02:00 "
+constexpr std::size_t max_timestamp_length = 36;  // "2026-11-21T08:15:30.123456789+02:00 "
 
 // A followed log usually ends because the container does, which ended() will tell soon. If the container is restarted before that, its new lines look
-// like those after a rotation: so for a while, lines that do not fit wait for ended().
+// like those after a rotation: so for a while, lines that do not continue what was read are held back until ended() is called.
 constexpr Duration pause_after_end{2'000};
-constexpr Duration doubt_after_end{10'000};
+constexpr Duration held_lines_timeout{10'000};
 
 }  // namespace
 
 struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
-  State(Client& the_client, LogSource the_source, Sink the_sink, std::shared_ptr<LogKin> the_kin)
+  State(Client& the_client, LogSource the_source, Sink the_sink, std::shared_ptr<ContainerLogs> the_kin)
       : client(the_client),
         source(std::move(the_source)),
         sink(std::move(the_sink)),
-        kin(std::move(the_kin)),
+        siblings(std::move(the_kin)),
         silent(the_client.loop()),
-        hopeless(the_client.loop()),
+        give_up_at(the_client.loop()),
         absent(the_client.loop()) {}
 
   // Wraps a member function as a callback that does nothing after the stream was closed or destroyed.
@@ -51,7 +51,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   void data(std::string_view bytes);
   bool take(const http::Lines::Line& line);
   bool take_stamped(Stamp at, std::string_view text, bool last);
-  bool of_another(Stamp at, std::string_view text);
+  bool belongs_to_other_attempt(Stamp at, std::string_view text);
   bool missing(Stamp until);
   bool flush();
   void done(const Result<http::Response>& response);
@@ -59,7 +59,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   void refused(const ApiError& error);
   void again(Duration at_least, Duration at_most, std::optional<Duration> floor = {});
   void steady() { tries = 0; }
-  void no_doubt() { doubt = {}; }
+  void clear_held_lines() { held_lines_timer = {}; }
   void give_up(const std::string& why);
   void pod_gone() { give_up("the pod is gone"); }
   void retire();
@@ -71,47 +71,47 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   Client& client;
   LogSource source;
   Sink sink;
-  std::shared_ptr<LogKin> kin;
-  LogKin::Id kin_id = 0;
+  std::shared_ptr<ContainerLogs> siblings;
+  ContainerLogs::Id kin_id = 0;
   LogCursor cursor;
-  http::Lines lines{longest_line + longest_stamp + 1};  // allows pieces of more than longest_line, whatever the timestamp's length
-  std::string batch;                                    // lines to deliver, only within data()
-  std::optional<Stamp> stamp;                           // of the last line read on this connection
-  std::string note;                                     // the kubelet's message in place of a log
+  http::Lines lines{max_line_length + max_timestamp_length + 1};  // allows pieces of more than max_line_length, whatever the timestamp's length
+  std::string batch;                                              // lines to deliver, only within data()
+  std::optional<Stamp> stamp;                                     // of the last line read on this connection
+  std::string note;                                               // the kubelet's message in place of a log
   http::Transport::Id stream = 0;
   Timer pause;
   Timer steady_timer;
-  Timer doubt;
+  Timer held_lines_timer;
   bool closed = false;
   bool held = false;
   bool ended = false;
   bool previous = false;
   bool abandoned = false;
-  bool retired = false;       // a later attempt's stream continues
-  bool reading_rest = false;  // this connection reads the rest
-  bool page = false;          // this connection got something other than a log with a 2xx
-  bool opened = false;        // a log was served at least once
-  bool cut_short = false;     // the rest ended before the last known line
-  int tries = 0;              // connections since the last progress
-  int refusals = 0;           // consecutive responses that were not a log
-  int absences = 0;           // consecutive ones that said there is no such pod
-  bool refusal_told = false;  // for the current series
-  bool unreadable = false;    // for a long time, when the container ended
-  Deadline silent, hopeless;  // since the first refusal: when to report it, when to give up the rest of the log
-  Deadline absent;            // since the first response that there is no such pod
+  bool retired = false;           // a later attempt's stream continues
+  bool reading_rest = false;      // this connection reads the rest
+  bool page = false;              // this connection got something other than a log with a 2xx
+  bool opened = false;            // a log was served at least once
+  bool cut_short = false;         // the rest ended before the last known line
+  int tries = 0;                  // connections since the last progress
+  int refusals = 0;               // consecutive responses that were not a log
+  int absences = 0;               // consecutive ones that said there is no such pod
+  bool refusal_reported = false;  // for the current series
+  bool unreadable = false;        // for a long time, when the container ended
+  Deadline silent, give_up_at;    // since the first refusal: when to report it, when to give up the rest of the log
+  Deadline absent;                // since the first response that there is no such pod
 };
 
 namespace {
 
 constexpr Duration follow_silence{3'600'000};  // a program may print nothing for long; the transport's keep-alive detects dead connections earlier
 constexpr Duration read_silence{60'000};
-constexpr Duration longest_wait_for_start{5'000};
+constexpr Duration max_start_wait{5'000};
 constexpr Duration last_words{5'000};      // for data in transit from a deleted pod, on an open connection
-constexpr int most_refusals = 8;           // consecutive refusals after a log was served: starting API servers answer like that
-constexpr int most_first_refusals = 6;     // … before any log was served: some seconds
+constexpr int max_refusals = 8;            // consecutive refusals after a log was served: starting API servers answer like that
+constexpr int max_first_refusals = 6;      // … before any log was served: some seconds
 constexpr int absences_believed = 3;       // 404s for a pod that is not known to be gone: an API server may lag behind the others …
 constexpr Duration absence_lasts{5'000};   // … and for at least this long
-constexpr int most_final_refusals = 10;    // consecutive responses that are not a log, after the end
+constexpr int max_final_refusals = 10;     // consecutive responses that are not a log, after the end
 constexpr int few_tries = 6;               // … if the log was unreadable for long before
 constexpr Duration refusals_end{120'000};  // … and this long
 constexpr Duration refusal_is_told{5'000};
@@ -122,7 +122,7 @@ bool is_page(const http::Response& head) {
   return type.starts_with("text/html") || type.starts_with("application/json") || type.starts_with("application/xml");
 }
 
-enum class Refusal { wait, again, gone, hopeless };
+enum class Refusal { wait, again, gone, permanent };
 
 Refusal judge(const ApiError& error) {
   if (error.status == 401 || retryable(error)) return Refusal::again;
@@ -133,7 +133,7 @@ Refusal judge(const ApiError& error) {
   }
   if (error.status == 400 && (contains(error.error.message, " waiting to start") || contains(error.error.message, " is terminated")))
     return Refusal::wait;
-  return Refusal::hopeless;
+  return Refusal::permanent;
 }
 
 }  // namespace
@@ -160,7 +160,7 @@ void LogStream::State::reopen() {
   if (stream != 0) client.cancel_stream(std::exchange(stream, 0));
   pause.cancel();
   steady_timer.cancel();
-  unreadable = refusals > 0 && hopeless.passed();
+  unreadable = refusals > 0 && give_up_at.passed();
   tries = refusals = 0;
   open();
 }
@@ -171,7 +171,7 @@ void LogStream::State::head(const http::Response& response) {
   if (page) return;
   opened = true;
   refusals = absences = 0;
-  refusal_told = false;
+  refusal_reported = false;
   client.works(this);
   steady_timer = client.loop().timer(steady_after, here(&State::steady));
 }
@@ -184,7 +184,7 @@ void LogStream::State::done(const Result<http::Response>& response) {
   if (response && response->status / 100 == 2) return page ? refused(not_the_servers(what + ": the answer is an HTML page, not a log")) : at_end();
   const auto error = client.error_of(what, response);
   if (error.status != 0) return refused(error);
-  if (refusals > 0) hopeless.set(refusals_end);  // time without any response does not count
+  if (refusals > 0) give_up_at.set(refusals_end);  // time without any response does not count
   if (tries > 0) client.failing(this, error);
   again(Duration(0), Duration::max());
 }
@@ -204,7 +204,7 @@ void LogStream::State::at_end() {
   }
   if (!reading_rest) {
     if (sink.ended) sink.ended();
-    doubt = client.loop().timer(doubt_after_end, here(&State::no_doubt));
+    held_lines_timer = client.loop().timer(held_lines_timeout, here(&State::clear_held_lines));
   }
   again(pause_after_end, Duration::max());
 }
@@ -213,10 +213,10 @@ void LogStream::State::refused(const ApiError& error) {
   const auto refusal = judge(error);
   if (++refusals == 1) {
     silent.set(refusal_is_told);
-    hopeless.set(refusals_end);
+    give_up_at.set(refusals_end);
   }
   // The API server responds, but cannot get the log from the pod's node: nothing else reports that.
-  if (refusal == Refusal::again && silent.passed() && !std::exchange(refusal_told, true) && sink.waits) {
+  if (refusal == Refusal::again && silent.passed() && !std::exchange(refusal_reported, true) && sink.waits) {
     const auto call = sink.waits;
     call(fmt::format("cannot be read at present ({}); trying again", error.error.message));
     if (closed) return;
@@ -224,14 +224,14 @@ void LogStream::State::refused(const ApiError& error) {
   absences = refusal == Refusal::gone ? absences + 1 : 0;
   if (absences == 1) absent.set(absence_lasts);
   if (refusal == Refusal::gone && (abandoned || (absences >= absences_believed && absent.passed()))) return give_up("the pod is gone");
-  const int believed = opened || says_nothing(error) ? most_refusals : previous ? 1 : most_first_refusals;
-  if (refusal == Refusal::hopeless && refusals >= believed) return give_up(error.error.message);
-  // Not after the first responses that follow a long silence: a token may have expired meanwhile.
-  const bool soon = unreadable || hopeless.passed() || error.status == 400;
+  const int believed = opened || says_nothing(error) ? max_refusals : previous ? 1 : max_first_refusals;
+  if (refusal == Refusal::permanent && refusals >= believed) return give_up(error.error.message);
+  // The log is not given up after the first refusals that follow a long silence: a token may have expired meanwhile.
+  const bool soon = unreadable || give_up_at.passed() || error.status == 400;
   // A server that requests a delay is retried, and a gateway's response says nothing about the log.
-  const bool later = (error.status == 429 || !error.is_status) && !hopeless.passed();
-  if (reading_rest && !later && refusals >= (soon ? few_tries : most_final_refusals)) return give_up(error.error.message);
-  again(Duration(0), refusal == Refusal::wait ? longest_wait_for_start : Duration::max(), error.retry_after);
+  const bool later = (error.status == 429 || !error.is_status) && !give_up_at.passed();
+  if (reading_rest && !later && refusals >= (soon ? few_tries : max_final_refusals)) return give_up(error.error.message);
+  again(Duration(0), refusal == Refusal::wait ? max_start_wait : Duration::max(), error.retry_after);
 }
 
 void LogStream::State::again(Duration at_least, Duration at_most, std::optional<Duration> floor) {
@@ -264,16 +264,16 @@ void LogStream::State::complete() {
 
 void LogStream::State::close() {
   closed = true;
-  if (kin) kin->leave(kin_id);
+  if (siblings) siblings->leave(kin_id);
   if (stream != 0) client.cancel_stream(stream);
-  for (auto* timer : {&pause, &steady_timer, &doubt}) timer->cancel();
+  for (auto* timer : {&pause, &steady_timer, &held_lines_timer}) timer->cancel();
   client.forget(this);
 }
 
-LogStream::LogStream(Client& client, LogSource source, Sink sink, std::shared_ptr<LogKin> kin)
-    : m_state(std::make_shared<State>(client, std::move(source), std::move(sink), std::move(kin))) {
+LogStream::LogStream(Client& client, LogSource source, Sink sink, std::shared_ptr<ContainerLogs> siblings)
+    : m_state(std::make_shared<State>(client, std::move(source), std::move(sink), std::move(siblings))) {
   auto& state = *m_state;
-  if (state.kin) state.kin_id = state.kin->enter(state.cursor, state.here(&State::retire));
+  if (state.siblings) state.kin_id = state.siblings->enter(state.cursor, state.here(&State::retire));
   state.previous = state.ended = state.source.previous;
   state.open();
 }
@@ -349,11 +349,11 @@ bool LogStream::State::take(const http::Lines::Line& line) {
 
 bool LogStream::State::take_stamped(Stamp at, std::string_view text, bool last) {
   if (retired) return false;
-  if (cursor.fresh() && of_another(at, text)) return false;
+  if (cursor.fresh() && belongs_to_other_attempt(at, text)) return false;
   auto step = cursor.take(at, text);
   if (step == LogCursor::Step::gap) {
-    if (doubt && !ended) return false;
-    if (of_another(at, text) || !missing(at)) return false;
+    if (held_lines_timer && !ended) return false;
+    if (belongs_to_other_attempt(at, text) || !missing(at)) return false;
     step = cursor.take(at, text);
   }
   if (step == LogCursor::Step::astray) return false;
@@ -363,9 +363,9 @@ bool LogStream::State::take_stamped(Stamp at, std::string_view text, bool last) 
       batch.append(text.substr(0, glued)).push_back('\n');
       text.remove_prefix(glued);
     }
-    if (last && text.size() > longest_line) {  // otherwise its end would look like a line that continues
-      batch.append(text.substr(0, longest_line + 1)).push_back('\n');
-      text.remove_prefix(longest_line + 1);
+    if (last && text.size() > max_line_length) {  // otherwise its end would look like a line that continues
+      batch.append(text.substr(0, max_line_length + 1)).push_back('\n');
+      text.remove_prefix(max_line_length + 1);
     }
     batch.append(text).push_back('\n');
   }
@@ -373,17 +373,17 @@ bool LogStream::State::take_stamped(Stamp at, std::string_view text, bool last) 
 }
 
 // true: this line begins the log of a later attempt, which that attempt's stream reads.
-bool LogStream::State::of_another(Stamp at, std::string_view text) {
-  if (!kin) return false;
-  switch (kin->ask(kin_id, at, text, cursor)) {
-    case LogKin::Whose::nobodys:
-      kin->begins(kin_id, at, text);
+bool LogStream::State::belongs_to_other_attempt(Stamp at, std::string_view text) {
+  if (!siblings) return false;
+  switch (siblings->ask(kin_id, at, text, cursor)) {
+    case ContainerLogs::Whose::nobodys:
+      siblings->begins(kin_id, at, text);
       return false;
-    case LogKin::Whose::older:
-      kin->begins(kin_id, at, text);
+    case ContainerLogs::Whose::older:
+      siblings->begins(kin_id, at, text);
       cursor.join();
       return false;
-    case LogKin::Whose::newer:
+    case ContainerLogs::Whose::newer:
       retire();
       return true;
   }

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "kube/client.h"
-#include "kube/log_kin.h"
+#include "kube/container_logs.h"
 
 namespace trainstep::kube {
 
@@ -38,8 +38,8 @@ class LogStream {
     // gone, no permission; then lost() was called before).
     std::function<void()> complete;
   };
-  // `kin`: shared by the streams of this pod and container name, in the order of its attempts; null: there is only this stream.
-  LogStream(Client& client, LogSource source, Sink sink, std::shared_ptr<LogKin> kin = nullptr);
+  // `kin`: shared by all streams of this pod and container name, which are created in the order of the attempts; null: there is only this stream.
+  LogStream(Client& client, LogSource source, Sink sink, std::shared_ptr<ContainerLogs> siblings = nullptr);
   LogStream(const LogStream&) = delete;
   LogStream& operator=(const LogStream&) = delete;
   ~LogStream();  // no callbacks are called any more

@@ -15,27 +15,27 @@ namespace trainstep::kube {
 // clock.
 class ServerClock {
  public:
-  void told(Time server, Time now) {
-    m_told.push_back({server - now, now});
-    if (m_told.size() > most) m_told.pop_front();
+  void add_sample(Time server, Time now) {
+    m_samples.push_back({server - now, now});
+    if (m_samples.size() > most) m_samples.pop_front();
   }
   // Unset: no response had a time.
   [[nodiscard]] std::optional<Duration> ahead(Time now) const {
-    if (m_told.empty()) return std::nullopt;
-    auto nearest = m_told.back().ahead;
-    for (const auto& [ahead, at] : m_told)
+    if (m_samples.empty()) return std::nullopt;
+    auto nearest = m_samples.back().ahead;
+    for (const auto& [ahead, at] : m_samples)
       if (std::chrono::abs(now - at) <= fresh && std::chrono::abs(ahead) < std::chrono::abs(nearest)) nearest = ahead;
     return nearest;
   }
 
  private:
-  struct Told {
+  struct Sample {
     Duration ahead;
     Time at;
   };
   static constexpr std::size_t most = 8;
   static constexpr Duration fresh{60'000};
-  std::deque<Told> m_told;
+  std::deque<Sample> m_samples;
 };
 
 }  // namespace trainstep::kube

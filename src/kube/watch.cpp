@@ -10,12 +10,12 @@
 namespace trainstep::kube {
 namespace {
 
-constexpr Duration very_short{1'000};         // as in client-go: such a connection without an event counts as failed
-constexpr int quiet_limit = 2;                // consecutive connections without an event, before listing again
-constexpr int most_watch_refusals = 20;       // consecutive refusals: some five minutes
-constexpr int most_first_watch_refusals = 7;  // refusals before the first watch: for example a gateway's 404
-constexpr int vain_limit = 2;                 // failures at one version, before the position counts as lost
-constexpr int most_stale = 6;                 // consecutive lists older than what was seen: half a minute
+constexpr Duration very_short{1'000};        // as in client-go: such a connection without an event counts as failed
+constexpr int eventless_limit = 2;           // consecutive connections without an event, before listing again
+constexpr int max_watch_refusals = 20;       // consecutive refusals: about five minutes
+constexpr int max_first_watch_refusals = 7;  // refusals before the first watch: for example a gateway's 404
+constexpr int same_version_limit = 2;        // failures at one version, before the position counts as lost
+constexpr int max_stale_lists = 6;           // consecutive lists older than what was seen: half a minute
 // API servers send a bookmark about every minute (apiserver/pkg/storage/cacher); one that has sent some and is then silent for this long is dead.
 constexpr Duration bookmark_timeout{300'000};
 // … and from one that sends nothing at all, data may never arrive here. Events, which have no watch cache, have no bookmarks.
@@ -51,7 +51,7 @@ struct Watch::State : std::enable_shared_from_this<Watch::State> {
   void silent();
   void unheard();
   void listen();
-  void in_trouble(const ApiError& error);
+  void report_trouble(const ApiError& error);
   void again(const std::optional<ApiError>& error);
   void go_on();
   void close();
@@ -101,7 +101,7 @@ void Watch::State::list() {
 
 void Watch::State::listed(Answer answer) {
   if (answer || answer.error().status != 0) heard = client.loop().now();
-  if (!answer) return in_trouble(answer.error());
+  if (!answer) return report_trouble(answer.error());
   if (is_stale(resource_version(*answer))) return;
   version = newest = resource_version(*answer);
   gone.clear();
@@ -117,7 +117,7 @@ void Watch::State::listed(Answer answer) {
 
 // A stale list would make the reader see known objects vanish and reappear. true: it is requested again.
 bool Watch::State::is_stale(const std::string& listed) {
-  if (!is_older_version(listed, newest) || ++stale > most_stale) {
+  if (!is_older_version(listed, newest) || ++stale > max_stale_lists) {
     stale = 0;
     return false;
   }
@@ -173,7 +173,7 @@ void Watch::State::steady() {
 void Watch::State::silent() {
   silence_timer = {};
   client.cancel_stream(std::exchange(stream, 0));
-  in_trouble(ApiError{{ErrorKind::unavailable, what + ": no data received on the connection"}, 0, {}, {}, {}});
+  report_trouble(ApiError{{ErrorKind::unavailable, what + ": no data received on the connection"}, 0, {}, {}, {}});
 }
 
 void Watch::State::data(std::string_view bytes) {
@@ -181,7 +181,7 @@ void Watch::State::data(std::string_view bytes) {
   if (silence_timer) listen();
   if (lines.feed(bytes, [this](const auto& line) { return take(line); }) || closed) return;
   client.cancel_stream(std::exchange(stream, 0));
-  in_trouble(std::exchange(broken, {}).value_or(ApiError{}));
+  report_trouble(std::exchange(broken, {}).value_or(ApiError{}));
 }
 
 // false: stop reading this connection; either `broken` is set or the watch is closed.
@@ -235,15 +235,15 @@ void Watch::State::done(Result<http::Response> response) {
     // connection brings only bookmarks of the known version for its whole requested time.
     const auto lived = began ? client.loop().now() - *began : Duration{0};
     const bool as_asked = spoken && lived >= options.timeout - options.silence;
-    if (!moved && !as_asked && ((lived < very_short && !spoken) || ++quiet >= quiet_limit)) lost = true;
+    if (!moved && !as_asked && ((lived < very_short && !spoken) || ++quiet >= eventless_limit)) lost = true;
     return again({});
   }
-  in_trouble(client.error_of(what, response));
+  report_trouble(client.error_of(what, response));
 }
 
-void Watch::State::in_trouble(const ApiError& error) {
+void Watch::State::report_trouble(const ApiError& error) {
   if (error.status != 0 && error.status != 401) ++vain;
-  if (error.status == 410 || vain >= vain_limit) lost = true;
+  if (error.status == 410 || vain >= same_version_limit) lost = true;
   // A server that was down has lost its history. It responds, so its current state is requested soon, but later the second time.
   if (error.status == 410 && !std::exchange(expired, true)) tries = 0;
   if (error.status == 410 || retryable(error)) return again(error);
@@ -251,8 +251,8 @@ void Watch::State::in_trouble(const ApiError& error) {
   if (error.status != 0) ++(error.status == 401 ? unauthorized : refusals);
   // After the first 401 the token is read again. A successful list shows that the credentials were accepted.
   const bool accepted = opened || options.followed || (synced && error.status == 401);
-  const bool may_pass = error.status == 401 ? unauthorized == 1 : refusals < most_first_watch_refusals && (error.status != 403 || options.needed);
-  if (accepted ? std::max(refusals, unauthorized) < most_watch_refusals : may_pass) return again(error);
+  const bool may_pass = error.status == 401 ? unauthorized == 1 : refusals < max_first_watch_refusals && (error.status != 403 || options.needed);
+  if (accepted ? std::max(refusals, unauthorized) < max_watch_refusals : may_pass) return again(error);
   close();
   if (sink.failed) sink.failed(error);
 }

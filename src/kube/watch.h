@@ -24,10 +24,10 @@ struct WatchOptions {
   std::function<void(Json&)> trim{};
 };
 
-// Lists (in pages), then watches from the list's resourceVersion with bookmarks; a connection that ends is reopened from the last version seen, after
+// Lists (in pages), then watches from the list's resourceVersion with bookmarks; a connection that ends is reopened from the last version seen; after
 // 410 or a lost position it lists again. A list older than what was seen is from a lagging server: it is requested again, a few times, because a
 // server restored from a backup has only older ones. Gives up only on errors that a retry cannot fix (401, 403, 404 and other 4xx) and reports
-// `failed`: on a 403 immediately if there was no watch yet, on others after some ten seconds; later only after some five minutes of nothing else,
+// `failed`: on a 403 immediately if there was no watch yet, on others after about ten seconds; later only after about five minutes of nothing else,
 // because starting API servers answer like that for a while.
 class Watch {
  public:

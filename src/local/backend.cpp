@@ -78,7 +78,7 @@ class LocalBackend::Impl {
       : m_loop(loop),
         m_plan(plan),
         m_options(with_scratch(std::move(options))),
-        m_strangers(own_children()),
+        m_preexisting(own_children()),
         m_reaper(loop),
         m_scratch(m_options.scratch, m_options.environment),
         m_outputs(plan, m_scratch) {
@@ -89,7 +89,7 @@ class LocalBackend::Impl {
   ~Impl() {
     m_setup.reset();
     for (auto& member : m_members) member.task.reset();
-    process::end_descendants(sweep_limit, m_strangers);
+    process::end_descendants(sweep_limit, m_preexisting);
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -127,7 +127,7 @@ class LocalBackend::Impl {
   void on_unfinished(Unfinished call) { m_unfinished = std::move(call); }
 
   Result<std::vector<run::OutputFound>> collect();
-  Result<std::vector<std::string>> commit(const GoOn& go_on) { return m_outputs.commit(go_on); }
+  Result<std::vector<std::string>> commit(const CheckCancelled& go_on) { return m_outputs.commit(go_on); }
   [[nodiscard]] std::vector<std::string> left_behind() const { return m_outputs.left_behind(); }
   Result<void> remove_temporary();
 
@@ -150,7 +150,7 @@ class LocalBackend::Impl {
   void fail(Error error) { emit(follow::BackendFailed{std::move(error)}); }
   void fail_to_begin(Error error) {
     if (m_folder)
-      if (const auto gone = m_folder->discard(); !gone) emit(follow::Told{gone.error().message, true});
+      if (const auto gone = m_folder->discard(); !gone) emit(follow::BackendMessage{gone.error().message, true});
     fail(std::move(error));
   }
   void tell(const std::string& sentence) {
@@ -182,7 +182,7 @@ class LocalBackend::Impl {
   PollLoop& m_loop;
   const plan::Plan& m_plan;
   LocalOptions m_options;
-  std::vector<pid_t> m_strangers;  // children that existed before us
+  std::vector<pid_t> m_preexisting;  // children that existed before us
   process::Reaper m_reaper;
   std::optional<RunFolder> m_folder;
   Scratch m_scratch;
@@ -251,8 +251,8 @@ Result<void> LocalBackend::Impl::set_up_member(Member& member, const GpuDivision
   for (const auto& share : gpus.shares)
     if (share.type == member.info.type && share.index == member.info.index) member.devices = share.devices;
   if (m_wrapped_mpi && !member.info.output_only) return {};  // mpirun's command line depends on its flavour, not yet known
-  ASSIGN(auto words, job_types::program_words(m_plan, member.place.placement));
-  if (const auto own = job_types::find(m_plan.job_type).local_words) words = own(m_plan, std::move(words));
+  ASSIGN(auto words, job_types::program_arguments(m_plan, member.place.placement));
+  if (const auto own = job_types::find(m_plan.job_type).local_arguments) words = own(m_plan, std::move(words));
   member.argv = job_types::texts(words);
   return {};
 }
@@ -317,9 +317,9 @@ void LocalBackend::Impl::watch_rest(follow::MemberIndex index) {
   const auto outlived = [this](const std::vector<process::Process>& rest) { m_outputs.leaves_running(rest); };
   const auto killed = [this, name = member.info.name](const std::vector<process::Process>& rest) {
     m_outputs.were_killed(rest);
-    emit(follow::Told{fmt::format("{} has ended; killed the processes it left running: {}", name, describe(rest)), true});
+    emit(follow::BackendMessage{fmt::format("{} has ended; killed the processes it left running: {}", name, describe(rest)), true});
   };
-  member.task->on_rest(writes_outputs(member) ? outlived : process::Task::Told(), killed);
+  member.task->on_rest(writes_outputs(member) ? outlived : process::Task::ProcessesCallback(), killed);
 }
 
 // The files contain the program's variables: even if we are killed, they are removed with the temporary folder. `folder`: used if there is none.
@@ -363,9 +363,9 @@ void LocalBackend::Impl::member_ended(follow::MemberIndex index, int wait_status
 // Checks that no process still writes, and that none has written that was not waited for.
 Result<void> LocalBackend::Impl::check_settled() {
   for (const auto& member : m_members)
-    if (member.task) m_survivors = describe(process::alive_descendants(m_strangers));
+    if (member.task) m_survivors = describe(process::alive_descendants(m_preexisting));
   if (const auto left = process::alive_descendants(m_reaper.claimed()); !left.empty()) {
-    emit(follow::Told{fmt::format("the training has ended; killed the processes it left running: {}", describe(left)), true});
+    emit(follow::BackendMessage{fmt::format("the training has ended; killed the processes it left running: {}", describe(left)), true});
     m_outputs.outlived_all(left);
     if (!process::end_descendants(sweep_limit, m_reaper.claimed())) m_survivors = describe(process::alive_descendants(m_reaper.claimed()));
   }
@@ -394,9 +394,9 @@ Result<std::vector<run::OutputFound>> LocalBackend::Impl::collect() {
   if (outputs)
     for (const auto& output : *outputs)
       if (output.artifact) tell_undelivered(output);
-  for (const auto& line : m_outputs.told_of_logs()) emit(follow::Told{line, true});
+  for (const auto& line : m_outputs.told_of_logs()) emit(follow::BackendMessage{line, true});
   if (const auto kept = m_scratch.kept(); !kept.empty())
-    emit(follow::Told{fmt::format("the outputs are in the run's temporary folder, which is kept: {}", kept.string()), true});
+    emit(follow::BackendMessage{fmt::format("the outputs are in the run's temporary folder, which is kept: {}", kept.string()), true});
   return outputs;
 }
 
@@ -412,7 +412,8 @@ void LocalBackend::Impl::tell_undelivered(const run::OutputFound& output) {
   constexpr std::size_t shown = 4;
   const auto more = writers.size() > shown ? fmt::format(", and {} more replicas have written to theirs", writers.size() - shown) : std::string();
   writers.resize(std::min(writers.size(), shown));
-  emit(follow::Told{fmt::format("{}: only the output of {} is delivered; {}{}", output.name, primary().info.name, join(writers, ", "), more), true});
+  emit(follow::BackendMessage{
+      fmt::format("{}: only the output of {} is delivered; {}{}", output.name, primary().info.name, join(writers, ", "), more), true});
 }
 
 // Nothing writes there any more: processes that are still alive belong to no member.

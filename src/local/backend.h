@@ -50,7 +50,7 @@ class LocalBackend : public run::Backend {
   Result<std::vector<std::string>> commit() override;
   // Call before commit(). `go_on` is called while outputs are copied, and before the first output is moved to its path. If it fails, commit() fails
   // with its error.
-  void ask_before_delivery(GoOn go_on) { m_go_on = std::move(go_on); }
+  void ask_before_delivery(CheckCancelled go_on) { m_go_on = std::move(go_on); }
 
   // Where outputs are that were written but never committed, one sentence each.
   [[nodiscard]] std::vector<std::string> left_behind() const;
@@ -64,7 +64,7 @@ class LocalBackend : public run::Backend {
  private:
   class Impl;
   std::unique_ptr<Impl> m_impl;
-  GoOn m_go_on;
+  CheckCancelled m_go_on;
 };
 
 }  // namespace trainstep::local

@@ -10,7 +10,7 @@
 #include "base/regular_file.h"
 #include "base/walk_tree.h"
 #include "data/json.h"
-#include "spec/named_place.h"
+#include "spec/reported_location.h"
 #include "spec/returned.h"
 
 namespace trainstep::local {
@@ -19,10 +19,10 @@ namespace {
 namespace fs = std::filesystem;
 using spec::Type;
 
-constexpr std::size_t largest_value = std::size_t{16} << 20U;
+constexpr std::size_t max_value_size = std::size_t{16} << 20U;
 
 Result<Json> read_executor_output(const std::string& path) {
-  auto text = read_regular_file(path, largest_value);
+  auto text = read_regular_file(path, max_value_size);
   if (!text && text.error().kind == ErrorKind::not_found) return Json::object();
   if (!text) return std::move(text.error());
   return spec::parse_executor_output(*text, path);
@@ -35,7 +35,7 @@ Result<void> read_artifact(run::OutputFound& found, const spec::Output& output, 
   found.metadata = std::move(returned.metadata);
   const bool delivered = before.written() && !found.step_path.empty();  // to the step's path
   for (const auto& text : returned.places) {
-    const auto place = spec::named_place(text);
+    const auto place = spec::parse_reported_location(text);
     if (place.text == found.path || delivered) continue;
     const bool there = place.address ? place.fault.empty() : holds_files(place.text);
     if (!there && found.present) continue;
@@ -50,7 +50,7 @@ Result<void> read_artifact(run::OutputFound& found, const spec::Output& output, 
   std::error_code ignored;
   const bool a_text = spec::is_text_at_path(output) && !elsewhere && found.step_path.empty() && before.touched();
   if (!a_text || !fs::is_regular_file(found.path, ignored)) return {};
-  if (const auto text = read_regular_file(found.path, largest_value); text && spec::is_text(*text)) found.value = *text;
+  if (const auto text = read_regular_file(found.path, max_value_size); text && spec::is_text(*text)) found.value = *text;
   return {};
 }
 
@@ -63,7 +63,7 @@ Result<void> read_value(run::OutputFound& found, const spec::Output& output, con
     if (!before.touched() && spec::is_optional(output)) return {};
     if (!before.touched())
       return input_error(fmt::format("{}: the program succeeded, but did not write its value (expected in {})", where, found.path));
-    ASSIGN(const auto text, in_context(where, read_regular_file(found.path, largest_value)));
+    ASSIGN(const auto text, in_context(where, read_regular_file(found.path, max_value_size)));
     ASSIGN(auto value_there, in_context(where, spec::value_from_file(output, text)));
     if (value_there.is_null()) return {};
     found.value = std::move(value_there);
@@ -74,13 +74,13 @@ Result<void> read_value(run::OutputFound& found, const spec::Output& output, con
 
 }  // namespace
 
-PathSnapshots footprints_of(const Place& place, const Vanishes& vanishes) {
+PathSnapshots footprints_of(const Place& place, const IsTemporary& vanishes) {
   PathSnapshots snapshots;
   for (const auto& [name, path] : place.placement.outputs) snapshots.emplace(name, PathSnapshot(path, true, {}, vanishes));
   return snapshots;
 }
 
-PathSnapshots footprints_at_end(const Place& place, const Vanishes& vanishes) {
+PathSnapshots footprints_at_end(const Place& place, const IsTemporary& vanishes) {
   PathSnapshots snapshots;
   for (const auto& [name, path] : place.placement.outputs) snapshots.emplace(name, PathSnapshot(path, false, {}, vanishes));
   return snapshots;

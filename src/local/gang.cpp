@@ -68,22 +68,22 @@ std::vector<GangMember> gang(const plan::Plan& plan) {
 }
 
 OpenFiles open_files(const plan::Plan& plan) {
-  constexpr std::size_t own = 24, at_a_start = 6, of_one = 2, of_a_rank = 8;
+  constexpr std::size_t base = 24, while_starting = 6, per_process = 2, per_rank = 8;
   const auto members = gang(plan);
   const auto processes = members.size() - 1;  // without setup
-  const auto least = own + at_a_start + of_one * processes;
+  const auto least = base + while_starting + per_process * processes;
   const bool by_mpirun = std::ranges::any_of(members, [](const GangMember& member) { return member.output_only && !member.type.empty(); });
-  return {least, by_mpirun ? least + of_a_rank * processes : least};
+  return {least, by_mpirun ? least + per_rank * processes : least};
 }
 
 Result<void> check_gang(const plan::Plan& plan) {
-  constexpr std::size_t most = 512;
+  constexpr std::size_t max_processes = 512;
   const auto processes = gang(plan).size() - 1;  // without setup
-  if (processes <= most) return {};
+  if (processes <= max_processes) return {};
   return input_error(
       fmt::format("distribution_specification.number_of_workers: {} processes are too many for one machine (at most {}); use fewer workers, or train "
                   "on a cluster",
-                  processes, most));
+                  processes, max_processes));
 }
 
 }  // namespace trainstep::local

@@ -35,7 +35,7 @@ int processes_per_replica(const plan::Plan& plan);
 // Whether the ranks are started by a launcher (mpirun) that we start. False if the program starts a launcher itself.
 bool ranks_are_launched(const plan::Plan& plan);
 
-// Checks the limit of one machine. Error (input): more than 512 processes, which is more likely a mistake than a training.
+// Checks the limit of one machine. Error (input): more than 512 processes, which is more likely a mistake than a training run.
 Result<void> check_gang(const plan::Plan& plan);
 
 // How many files a local run has open at most: `least` for its own pipes, `best` also for mpirun's, which has two or three for each rank.

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t longest_name = 240;  // a number may be appended
+constexpr std::size_t max_name_length = 240;  // a number may be appended
 
 // Formal names are arbitrary text; file names are not.
 std::string file_name(const std::string& formal, std::size_t position) {
@@ -64,8 +64,8 @@ Result<Place> place_of(const plan::Plan& plan, const fs::path& run_dir, const Ga
     if (path && path->path.empty()) return elsewhere(output.name, *path, "writes");
     const bool mapped = path && is_at_step_path(plan, member, output);
     const auto& folder = is_shared(plan, output) ? shared_place : own_place;
-    if (!mapped && output.name.size() > longest_name)
-      return input_error(fmt::format("output {}: the name is too long for a file; give it one of at most {} bytes", output.name, longest_name));
+    if (!mapped && output.name.size() > max_name_length)
+      return input_error(fmt::format("output {}: the name is too long for a file; give it one of at most {} bytes", output.name, max_name_length));
     place.placement.outputs[output.name] = (mapped ? absolute(path->path) : folder / file_name(output.name, ++position)).string();
   }
   place.placement.executor_output_file = (place.folder / "executor_output.json").string();

@@ -79,7 +79,7 @@ Result<void> RunOutputs::check_settled(const std::vector<std::string>& late_fail
 
 PathSnapshots RunOutputs::look() const { return footprints_of(m_place, what_vanishes()); }
 
-Vanishes RunOutputs::what_vanishes() const {
+IsTemporary RunOutputs::what_vanishes() const {
   return [this](const fs::path& path) { return vanishes(path); };
 }
 
@@ -100,7 +100,7 @@ Result<void> RunOutputs::settle_unbound(const run::OutputFound& output) {
     return {};
   }
   if (fs::is_symlink(output.path, code) && m_scratch.holds(real_path(output.path))) return replace_by_copy(output.path);
-  return settle_links(output.path, what_vanishes());
+  return resolve_links(output.path, what_vanishes());
 }
 
 void RunOutputs::read_logs(run::OutputFound& output, const std::string& folder) {
@@ -137,14 +137,14 @@ Result<std::vector<run::OutputFound>> RunOutputs::collect() {
   return outputs;
 }
 
-Result<std::vector<std::string>> RunOutputs::commit(const GoOn& go_on) {
+Result<std::vector<std::string>> RunOutputs::commit(const CheckCancelled& go_on) {
   std::vector<std::string> told;
   auto ask = go_on;  // only for the first output: once it is in place, the others follow
   for (const auto& [name, found] : m_to_commit) {
     auto& pending = m_pending.at(name);
     if (!found.unchanged())
       return Error{ErrorKind::conflict, fmt::format("output {}: {} changed after the program had ended", name, pending.path().string())};
-    const auto placed = pending.commit(what_vanishes(), std::exchange(ask, GoOn()));
+    const auto placed = pending.commit(what_vanishes(), std::exchange(ask, CheckCancelled()));
     if (!placed) {  // e.g. disk full: keep the link targets that could not be copied with the rest, unless the delivery was cancelled
       const bool wanted = placed.error().kind != ErrorKind::cancelled;
       if (wanted && leads_to_vanishing(pending.path(), [this](const fs::path& path) { return m_scratch.holds(path.string()); })) m_scratch.keep();

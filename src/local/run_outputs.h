@@ -48,20 +48,20 @@ class RunOutputs {
   [[nodiscard]] Result<void> check_settled(const std::vector<std::string>& late_failures) const;
 
   // Call once settled. Replaces links to what is removed with the run by copies; if the program names a place there, that is kept. Errors: those of
-  // collect_outputs() and of settle_links().
+  // collect_outputs() and of resolve_links().
   Result<std::vector<run::OutputFound>> collect();
   // After collect(): messages about the logs among the outputs, one sentence each.
   [[nodiscard]] const std::vector<std::string>& told_of_logs() const { return m_told_of_logs; }
   // Moves the collected outputs to their paths; returns sentences about what was there. Errors: conflict (an output has changed since), those of
   // PendingOutput::commit().
-  Result<std::vector<std::string>> commit(const GoOn& go_on);
+  Result<std::vector<std::string>> commit(const CheckCancelled& go_on);
   // Where outputs are that were written but never committed, one sentence each.
   [[nodiscard]] std::vector<std::string> left_behind() const;
 
  private:
   [[nodiscard]] PathSnapshots look() const;
   [[nodiscard]] bool vanishes(const std::filesystem::path& path) const;
-  [[nodiscard]] Vanishes what_vanishes() const;  // valid as long as this object
+  [[nodiscard]] IsTemporary what_vanishes() const;  // valid as long as this object
   Result<void> settle_unbound(const run::OutputFound& output);
   void read_logs(run::OutputFound& output, const std::string& folder);
 

@@ -10,7 +10,7 @@ namespace {
 constexpr Duration stalled_after{2'000};
 constexpr Duration look_every{100};
 constexpr Duration silent_in_a_hurry{500};
-constexpr Duration longest_hurry{10'000};
+constexpr Duration max_hurried_wait{10'000};
 constexpr std::size_t low = Writer::full / 2;
 
 }  // namespace
@@ -33,24 +33,24 @@ void BackPressure::on_full() {
     if (m_done || m_pressure != Pressure::full) return;
     m_taken = m_writer.taken();
     m_silent = {};
-    m_loop.on_readable(m_writer.bell(), [this] { look(); });
+    m_loop.on_readable(m_writer.wakeup_fd(), [this] { look(); });
     m_timer = m_loop.timer(look_every, [this] { look_for_progress(); });
-    m_writer.ring_at(low);
+    m_writer.wake_when_unread_at_most(low);
     if (m_changed) m_changed(Pressure::full);
   }));
 }
 
 void BackPressure::look() {
-  m_writer.silence_bell();
-  if (m_done) return m_writer.waiting() == 0 ? done() : m_writer.ring_at(0);
-  if (m_writer.waiting() > low) return m_writer.ring_at(low);
+  m_writer.clear_wakeup();
+  if (m_done) return m_writer.waiting() == 0 ? done() : m_writer.wake_when_unread_at_most(0);
+  if (m_writer.waiting() > low) return m_writer.wake_when_unread_at_most(low);
   rest();
   change(Pressure::none);
 }
 
 void BackPressure::change(Pressure pressure) {
   if (std::exchange(m_pressure, pressure) == pressure) return;
-  m_log.may_leave_out(pressure == Pressure::stalled);
+  m_log.allow_dropping(pressure == Pressure::stalled);
   if (m_changed) m_changed(pressure);
 }
 
@@ -69,14 +69,14 @@ void BackPressure::finish(ReaderTimeout timeout, std::function<void()> done_call
   m_timeout = timeout;
   m_silent = {};
   m_taken = m_writer.taken();
-  m_loop.on_readable(m_writer.bell(), [this] { look(); });
+  m_loop.on_readable(m_writer.wakeup_fd(), [this] { look(); });
   m_timer = m_loop.timer(look_every, [this] { look_for_progress(); });
-  m_writer.ring_at(0);
+  m_writer.wake_when_unread_at_most(0);
 }
 
 void BackPressure::hurry() {
   m_timeout.silent = std::min(m_timeout.silent, silent_in_a_hurry);
-  m_timeout.in_all = std::min(m_timeout.in_all.value_or(longest_hurry), longest_hurry);
+  m_timeout.in_all = std::min(m_timeout.in_all.value_or(max_hurried_wait), max_hurried_wait);
 }
 
 void BackPressure::give_up() {
@@ -90,7 +90,7 @@ void BackPressure::done() {
 }
 
 void BackPressure::rest() {
-  m_loop.forget(m_writer.bell());
+  m_loop.forget(m_writer.wakeup_fd());
   m_timer.cancel();
 }
 

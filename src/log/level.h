@@ -22,10 +22,10 @@ enum class Format { text, json };
 struct Options {
   Format format = Format::text;
   Level level = Level::info;
-  std::vector<std::string> secrets = {};  // texts to redact in our own lines
+  std::vector<std::string> secrets = {};  // strings to redact in our own lines
 };
 
-// "debug", "info", "warning", "error", case-insensitive; nullopt: another word.
+// "debug", "info", "warning", "error", case-insensitive; nullopt: any other word.
 std::optional<Level> level_of(std::string_view word);
 
 }  // namespace trainstep::log

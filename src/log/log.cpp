@@ -22,8 +22,8 @@ namespace {
 constexpr std::string_view own_name = "trainstep";
 constexpr std::size_t commit_at = std::size_t{256} << 10U;
 // Memory limits for unread lines of the replicas, and for those and our own, while nothing is read and the producers cannot wait.
-constexpr std::size_t most_waiting = 16 * Writer::full;
-constexpr std::size_t most_waiting_with_ours = most_waiting + Writer::full;
+constexpr std::size_t max_waiting = 16 * Writer::full;
+constexpr std::size_t max_waiting_with_ours = max_waiting + Writer::full;
 
 constexpr std::string_view clear_line = "\r\033[K";
 constexpr std::string_view dim = "\033[2m";
@@ -142,11 +142,11 @@ Log::~Log() = default;
 
 bool Log::shows(Level level) const { return level >= m_level; }
 
-void Log::say(Time at, Level level, std::string_view text) {
-  if (shows(level) && !leave_out("\n", true)) write(at, level, text);
+void Log::write(Time at, Level level, std::string_view text) {
+  if (shows(level) && !drop("\n", true)) write_line(at, level, text);
 }
 
-void Log::write(Time at, Level level, std::string_view said) {
+void Log::write_line(Time at, Level level, std::string_view said) {
   const auto text = without_quoted_secrets(redacted(said, m_secrets));
   clear_drawn();
   m_own->logger.log(at, spdlog::source_loc{}, spdlog_level(level), spdlog::string_view_t(text.data(), text.size()));
@@ -155,13 +155,13 @@ void Log::write(Time at, Level level, std::string_view said) {
 
 void Log::conclude(Time at, bool succeeded, std::string_view text) {
   m_own->logger.set_level(spdlog::level::debug);
-  if (m_left_out > 0) tell_left_out(at);
-  write(at, succeeded ? Level::info : Level::error, text);
+  if (m_dropped > 0) report_dropped(at);
+  write_line(at, succeeded ? Level::info : Level::error, text);
   m_own->logger.set_level(spdlog_level(m_level));
 }
 
 void Log::output(Time at, std::string_view replica, std::string_view lines) {
-  if (!shows(Level::info) || leave_out(lines, false)) return;
+  if (!shows(Level::info) || drop(lines, false)) return;
   const bool plain = is_plain(lines);
   while (!lines.empty()) {
     const auto end = lines.find('\n');
@@ -193,19 +193,19 @@ void Log::clear_drawn() {
   if (std::exchange(m_drawn, false)) m_writer.text() += clear_line;
 }
 
-bool Log::leave_out(std::string_view lines, bool ours) {
+bool Log::drop(std::string_view lines, bool ours) {
   const auto waiting = m_writer.waiting();
-  if (waiting <= most_waiting || (ours ? waiting <= most_waiting_with_ours : !m_may_leave_out)) {
-    if (m_left_out > 0 && waiting <= Writer::full) tell_left_out(wall_clock());
+  if (waiting <= max_waiting || (ours ? waiting <= max_waiting_with_ours : !m_may_drop)) {
+    if (m_dropped > 0 && waiting <= Writer::full) report_dropped(wall_clock());
     return false;
   }
-  m_left_out += static_cast<std::size_t>(std::ranges::count(lines, '\n'));
+  m_dropped += static_cast<std::size_t>(std::ranges::count(lines, '\n'));
   return true;
 }
 
-void Log::tell_left_out(Time at) {
-  const auto count = std::exchange(m_left_out, 0);
-  write(at, Level::warning, fmt::format("{} line{} dropped: the log's reader was too slow", count, count == 1 ? "" : "s"));
+void Log::report_dropped(Time at) {
+  const auto count = std::exchange(m_dropped, 0);
+  write_line(at, Level::warning, fmt::format("{} line{} dropped: the log's reader was too slow", count, count == 1 ? "" : "s"));
 }
 
 void Log::draw(std::string_view text) {

@@ -23,7 +23,7 @@ class Log {
 
   [[nodiscard]] bool shows(Level level) const;
   // Writes a line of our own, with secrets redacted (base/redact.h) and control characters escaped (base/printable.h), and commits it.
-  void say(Time at, Level level, std::string_view text);
+  void write(Time at, Level level, std::string_view text);
   // The result of the run: shown at every level.
   void conclude(Time at, bool succeeded, std::string_view text);
   // Complete lines of a replica's output, each with its newline; written at the next commit().
@@ -36,15 +36,15 @@ class Log {
 
   void commit() { m_writer.commit(); }
   [[nodiscard]] Writer& writer() { return m_writer; }
-  // Nothing is read, and the replicas cannot be held up any longer: lines beyond the memory limit are dropped, which is reported later.
-  void may_leave_out(bool may) { m_may_leave_out = may; }
+  // True: nobody reads the log, and the replicas cannot be blocked any longer, so lines beyond the memory limit are dropped; this is reported later.
+  void allow_dropping(bool may) { m_may_drop = may; }
 
  private:
-  void write(Time at, Level level, std::string_view text);
+  void write_line(Time at, Level level, std::string_view text);
   void line(Time at, std::string_view source, std::string_view text, bool plain);
   void clear_drawn();
-  bool leave_out(std::string_view lines, bool ours);
-  void tell_left_out(Time at);
+  bool drop(std::string_view lines, bool ours);
+  void report_dropped(Time at);
 
   Writer m_writer;
   Format m_format;
@@ -53,8 +53,8 @@ class Log {
   std::vector<std::string> m_secrets;
   Time m_began;
   bool m_drawn = false;
-  bool m_may_leave_out = false;
-  std::size_t m_left_out = 0;  // number of lines
+  bool m_may_drop = false;
+  std::size_t m_dropped = 0;  // number of lines
   struct Own;
   std::unique_ptr<Own> m_own;  // spdlog's logger
 };

@@ -19,9 +19,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/checked_fd.h"
 #include "base/fd.h"
 #include "base/mailbox.h"
-#include "base/needed_fd.h"
 #include "base/write.h"
 
 namespace trainstep::log {
@@ -53,9 +53,9 @@ struct Writer::Shared {
   const int fd;
   const std::size_t most;
   const bool regular;
-  const Fd bell = needed_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
+  const Fd wakeup_fd = checked_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
   std::atomic<std::uint64_t> taken = 0;
-  std::atomic<std::size_t> ring_at = never;
+  std::atomic<std::size_t> wake_when_unread_at_most = never;
   std::atomic<bool> gone = false;
 
   std::mutex mutex;
@@ -118,7 +118,7 @@ void Writer::Shared::write(std::string_view text) {
       ::poll(&entry, 1, -1);
     } else if (means_gone(fd, errno)) {
       gone = true;
-    } else if (errno != EINTR) {  // a full disk must not end a training: write what is possible
+    } else if (errno != EINTR) {  // a full disk must not end a training run: write what is possible
       complain(errno);
       torn = true;
       took(text.size());
@@ -140,10 +140,10 @@ void Writer::Shared::look_at_bell() {
     waiting = gone ? 0 : static_cast<std::size_t>(committed - taken);
   }
   if (waiting == 0 || gone) progress.notify_all();
-  auto wish = ring_at.load();
-  if (wish == never || waiting > wish || !ring_at.compare_exchange_strong(wish, never)) return;
+  auto wish = wake_when_unread_at_most.load();
+  if (wish == never || waiting > wish || !wake_when_unread_at_most.compare_exchange_strong(wish, never)) return;
   const std::uint64_t one = 1;
-  (void)!::write(bell.get(), &one, sizeof one);
+  (void)!::write(wakeup_fd.get(), &one, sizeof one);
 }
 
 // Once, on stderr, and without blocking.
@@ -202,16 +202,16 @@ std::size_t Writer::waiting() const { return m_shared->gone ? 0 : static_cast<st
 
 std::uint64_t Writer::taken() const { return m_shared->taken; }
 
-int Writer::bell() const { return m_shared->bell.get(); }
+int Writer::wakeup_fd() const { return m_shared->wakeup_fd.get(); }
 
-void Writer::ring_at(std::size_t bytes) {
-  m_shared->ring_at = bytes;
+void Writer::wake_when_unread_at_most(std::size_t bytes) {
+  m_shared->wake_when_unread_at_most = bytes;
   m_shared->look_at_bell();
 }
 
-void Writer::silence_bell() {
+void Writer::clear_wakeup() {
   std::uint64_t rung = 0;
-  (void)!::read(bell(), &rung, sizeof rung);
+  (void)!::read(wakeup_fd(), &rung, sizeof rung);
 }
 
 bool Writer::finish(Duration timeout) {

@@ -38,10 +38,10 @@ class Writer {
   // Called by every commit() after which more than `full` bytes are unread.
   void on_full(std::function<void()> call) { m_on_full = std::move(call); }
 
-  // A descriptor that becomes readable when at most `bytes` are unread; once for each ring_at().
-  [[nodiscard]] int bell() const;
-  void ring_at(std::size_t bytes);
-  void silence_bell();
+  // A descriptor that becomes readable when at most `bytes` are unread; once for each wake_when_unread_at_most().
+  [[nodiscard]] int wakeup_fd() const;
+  void wake_when_unread_at_most(std::size_t bytes);
+  void clear_wakeup();
 
   // Abandons the unread bytes and reports their number on stderr.
   void give_up();

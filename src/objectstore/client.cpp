@@ -25,9 +25,9 @@ struct Client::Call {
   http::Request request;  // without URL, body and signature
   Address at;             // only a bucket for operations on a bucket
   http::Query query;
-  std::string what;      // "put s3://bucket/key", for messages
-  bool keyless = false;  // an operation on objects without a key: never sent
-  Body body{};           // may be empty
+  std::string what;               // "put s3://bucket/key", for messages
+  bool lacks_object_key = false;  // an operation on objects without a key: never sent
+  Body body{};                    // may be empty
   Read read{};
   std::function<void(std::optional<StoreError>)> done{};
 
@@ -70,7 +70,7 @@ StoreError another_object(const std::string& what) { return {{ErrorKind::conflic
 }  // namespace
 
 Client::Client(Loop& loop, http::Transport& transport, Store store, std::shared_ptr<CredentialsProvider> keys, std::uint64_t seed, Limits limits)
-    : m_loop(loop), m_transport(transport), m_store(std::move(store)), m_keys(std::move(keys)), m_random(seed), m_limits(limits) {}
+    : m_loop(loop), m_transport(transport), m_store(std::move(store)), m_credentials(std::move(keys)), m_random(seed), m_limits(limits) {}
 
 Client::~Client() {
   while (!m_calls.empty()) cancel(m_calls.begin()->first);
@@ -79,7 +79,7 @@ Client::~Client() {
 std::unique_ptr<Client::Call> Client::prepared(const std::string& verb, const std::string& method, const Address& address, http::Query query) const {
   auto call = std::make_unique<Call>();
   call->what = verb + ' ' + address.text();
-  call->keyless = address.key.empty();
+  call->lacks_object_key = address.key.empty();
   auto& request = call->request;
   request.method = method;
   call->at = address;
@@ -88,7 +88,7 @@ std::unique_ptr<Client::Call> Client::prepared(const std::string& verb, const st
   request.headers = {{"User-Agent", "trainstep/" TRAINSTEP_VERSION}};
   request.endpoint = m_store.trust;
   request.silence = m_limits.silence;
-  request.body_limit = m_limits.largest_body;
+  request.body_limit = m_limits.max_body_size;
   return call;
 }
 
@@ -96,7 +96,7 @@ std::unique_ptr<Client::Call> Client::prepared_for_bucket(const std::string& ver
                                                           http::Query query) const {
   auto call = prepared(verb, "GET", Address{"s3", bucket, ""}, std::move(query));
   call->what = fmt::format("{} {}/{}", verb, bucket, prefix);
-  call->keyless = false;
+  call->lacks_object_key = false;
   return call;
 }
 
@@ -137,7 +137,7 @@ void Client::send(CallId id) {
   auto& call = *m_calls.at(id);
   call.pause.cancel();
   ++call.tries;
-  m_keys->ask(m_lifetime.bind([this, id](Result<Credentials> keys) {
+  m_credentials->ask(m_lifetime.bind([this, id](Result<Credentials> keys) {
     if (m_calls.contains(id)) send_signed(id, std::move(keys));
   }));
 }
@@ -151,7 +151,7 @@ void Client::send_signed(CallId id, Result<Credentials> keys) {
     return failed(id, {std::move(why), 0, {}});
   }
   // An operation on an object would otherwise apply to the bucket.
-  if (call.keyless) return finish(id, StoreError{in_context(call.what, input_error("a bucket is not an object: a key is required")), 0, {}});
+  if (call.lacks_object_key) return finish(id, StoreError{in_context(call.what, input_error("a bucket is not an object: a key is required")), 0, {}});
   auto sent = call.request;
   const auto store = store_for(call.at.bucket);
   sent.url = url_of(store, call.at.bucket, call.at.key, call.query);
@@ -230,7 +230,7 @@ Store Client::store_for(const std::string& bucket) const {
 }
 
 // Whether the next attempt will use another region.
-bool Client::learn_region(const Call& call, const StoreError& error) {
+bool Client::update_region(const Call& call, const StoreError& error) {
   const auto allowed = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };  // it becomes part of a host name
   if (error.region.empty() || error.region == call.region || !std::ranges::all_of(error.region, allowed)) return false;
   m_regions[call.at.bucket] = error.region;
@@ -238,7 +238,7 @@ bool Client::learn_region(const Call& call, const StoreError& error) {
 }
 
 // Whether the next attempt will use another time. Stores tolerate 15 minutes; a node whose clock is off can still train.
-bool Client::learn_clock(const Call& call, const StoreError& error) {
+bool Client::update_clock(const Call& call, const StoreError& error) {
   constexpr Duration worth_it{240'000};
   if (!error.clock) return false;
   const auto difference = std::chrono::duration_cast<Duration>(*error.clock - m_loop.now());
@@ -253,8 +253,8 @@ bool Client::learn_clock(const Call& call, const StoreError& error) {
 void Client::failed(CallId id, StoreError error) {
   auto& call = *m_calls.at(id);
   error.error.message = redacted(error.error.message, {call.keys.secret_key, call.keys.session_token});  // stores quote what they were sent
-  const bool moves = !call.moved && learn_region(call, error);
-  const bool clocks = !moves && !call.clocked && learn_clock(call, error);
+  const bool moves = !call.moved && update_region(call, error);
+  const bool clocks = !moves && !call.clocked && update_clock(call, error);
   if (moves || clocks) {
     (moves ? call.moved : call.clocked) = true;
     call.pause = m_loop.timer(Duration(0), [this, id] { send(id); });
@@ -262,18 +262,18 @@ void Client::failed(CallId id, StoreError error) {
   }
   // Credentials may have been rotated: the cached ones may be outdated.
   const bool rejected = error.status == 401 || error.status == 403 || error.code == "ExpiredToken" || (error.status == 400 && error.code.empty());
-  const bool keys_again = rejected && !std::exchange(call.renewed, true);
-  if (keys_again) m_keys->refused(call.keys);
+  const bool retry_with_new_credentials = rejected && !std::exchange(call.renewed, true);
+  if (retry_with_new_credentials) m_credentials->refused(call.keys);
   const auto pause = http::retry_pause(call.tries, error.retry_after, m_random);
-  if (!keys_again && !(retryable(error) && !call.late)) {
-    if (const auto renewal = rejected ? m_keys->renewal() : std::string(); !renewal.empty()) error.error.message += "; " + renewal;
+  if (!retry_with_new_credentials && !(retryable(error) && !call.late)) {
+    if (const auto renewal = rejected ? m_credentials->renewal() : std::string(); !renewal.empty()) error.error.message += "; " + renewal;
     if (call.tries > 1 && retryable(error)) error.error.message += fmt::format(" (after {} attempts)", call.tries);
     return finish(id, std::move(error));
   }
   constexpr Duration first_word{5'000};
   if (!call.word) call.word = m_loop.timer(first_word, [this, id] { tell_waiting(id); });
-  if (!keys_again) call.last = std::move(error);
-  call.pause = m_loop.timer(keys_again ? Duration(0) : pause, [this, id] { send(id); });
+  if (!retry_with_new_credentials) call.last = std::move(error);
+  call.pause = m_loop.timer(retry_with_new_credentials ? Duration(0) : pause, [this, id] { send(id); });
 }
 
 void Client::finish(CallId id, std::optional<StoreError> error) {
@@ -340,7 +340,7 @@ PendingCall Client::put(const Address& to, Body body, Done<Object> done, std::ve
 
 PendingCall Client::get(const Address& from, std::optional<Range> range, const std::string& etag, Done<std::string> done) {
   const auto text = std::make_shared<std::string>();
-  auto take = [text, most = m_limits.largest_body](std::int64_t offset, std::string_view bytes) -> Result<void> {
+  auto take = [text, most = m_limits.max_body_size](std::int64_t offset, std::string_view bytes) -> Result<void> {
     if (offset == 0) text->clear();
     if (bytes.size() > most - text->size()) return input_error("the object is too large to be read at once");
     *text += bytes;
@@ -422,7 +422,7 @@ PendingCall Client::list_uploads(const Address& of, const MultipartUpload& from,
   if (!from.key.empty()) query.emplace_back("key-marker", from.key);
   if (!from.upload.empty()) query.emplace_back("upload-id-marker", from.upload);
   auto asked = prepared_for_bucket("list the uploads of", of.bucket, of.key, std::move(query));
-  asked->keyless = of.key.empty();
+  asked->lacks_object_key = of.key.empty();
   asked->timeout = std::min(m_limits.timeout, m_limits.housekeeping);
   asked->request.silence = std::min(m_limits.silence, m_limits.housekeeping / 3);  // one lost response must not use up the whole timeout
   auto read = [what = asked->what](http::Response& response) { return or_garbled(what, read_uploads(response.body)); };

@@ -46,7 +46,7 @@ struct Limits {
   Duration housekeeping{60'000};  // the same for listing leftovers of others, which no result depends on
   Duration hurry{5'000};          // the same for all calls after hurry()
   Duration silence{60'000};  // for one attempt: no byte transferred for this long. Collected bodies must also be complete within the call's timeout
-  std::size_t largest_body = std::size_t{64} << 20U;
+  std::size_t max_body_size = std::size_t{64} << 20U;
 };
 
 class Client;
@@ -105,8 +105,8 @@ class Client {
   template <typename T>
   PendingCall call(std::unique_ptr<Call> call, std::function<Answer<T>(http::Response&)> read, Done<T> done);
   [[nodiscard]] Store store_for(const std::string& bucket) const;
-  bool learn_region(const Call& call, const StoreError& error);
-  bool learn_clock(const Call& call, const StoreError& error);
+  bool update_region(const Call& call, const StoreError& error);
+  bool update_clock(const Call& call, const StoreError& error);
   // Creates a call without starting it. `verb`: the operation, for messages.
   [[nodiscard]] std::unique_ptr<Call> prepared(const std::string& verb, const std::string& method, const Address& address,
                                                http::Query query = {}) const;
@@ -127,7 +127,7 @@ class Client {
   http::Transport& m_transport;
   Store m_store;
   std::map<std::string, std::string> m_regions;  // of buckets in other regions than configured
-  std::shared_ptr<CredentialsProvider> m_keys;
+  std::shared_ptr<CredentialsProvider> m_credentials;
   std::mt19937_64 m_random;
   Limits m_limits;
   std::map<CallId, std::unique_ptr<Call>> m_calls;

@@ -13,11 +13,11 @@ constexpr std::size_t largest = 65'536;
 
 class Fixed : public CredentialsProvider {
  public:
-  explicit Fixed(Credentials keys) : m_keys(std::move(keys)) {}
-  void ask(Done done) override { done(m_keys); }
+  explicit Fixed(Credentials keys) : m_credentials(std::move(keys)) {}
+  void ask(Done done) override { done(m_credentials); }
 
  private:
-  Credentials m_keys;
+  Credentials m_credentials;
 };
 
 class InFiles : public CredentialsProvider {

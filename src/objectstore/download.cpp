@@ -15,10 +15,10 @@ namespace {
 constexpr std::int64_t in_memory = std::int64_t{4} << 20;
 constexpr std::size_t write_size = 131'072;
 // Number of files whose ranges are fetched alternately: threads writing to one file block each other, and incomplete files are lost on a kill.
-constexpr std::size_t in_turn = 4;
+constexpr std::size_t concurrent_files = 4;
 
 // A file being written.
-struct Growing {
+struct IncompleteFile {
   const LocalFile& local;
   const Object& object;
   std::unique_ptr<PartialFile> file;
@@ -39,7 +39,7 @@ std::optional<std::int64_t> free_space(std::filesystem::path root) {
 // concurrently.
 class RangeWriter {
  public:
-  RangeWriter(Growing& growing, Range range) : m_growing(growing), m_range(range) {}
+  RangeWriter(IncompleteFile& growing, Range range) : m_growing(growing), m_range(range) {}
 
   Result<void> take(std::int64_t offset, std::string_view bytes) {
     if (offset == 0) m_waiting.clear();  // a retry
@@ -57,7 +57,7 @@ class RangeWriter {
  private:
   Result<void> write(std::string_view bytes) { return m_growing.file->write(m_range.first + m_begin, bytes); }
 
-  Growing& m_growing;
+  IncompleteFile& m_growing;
   Range m_range;
   std::int64_t m_begin = 0;
   std::string m_waiting;
@@ -79,32 +79,32 @@ class Download : public Transfer {
 
   // Queues little more than can be started: an object can have more ranges than fit into memory.
   void more() override {
-    while (m_queue.waiting() < static_cast<std::size_t>(m_limits.requests) && (!m_turn.empty() || next_turn())) {
-      for (const auto& growing : m_turn) queue(growing, m_first);
+    while (m_queue.waiting() < static_cast<std::size_t>(m_limits.requests) && (!m_active.empty() || next_turn())) {
+      for (const auto& growing : m_active) queue(growing, m_first);
       m_first += m_limits.range;
-      std::erase_if(m_turn, [this](const auto& growing) { return growing->object.size <= m_first; });
+      std::erase_if(m_active, [this](const auto& growing) { return growing->object.size <= m_first; });
     }
   }
 
   // The files of a turn are fetched range by range, concurrently.
   bool next_turn() {
     const auto& items = m_plan.items;
-    const auto end = std::min(items.size(), m_begun + in_turn);
+    const auto end = std::min(items.size(), m_begun + concurrent_files);
     for (; m_begun < end; ++m_begun) {
       const auto& [local, object] = items[m_begun];
-      m_turn.push_back(std::make_shared<Growing>(Growing{local, object, nullptr, object.size}));
+      m_active.push_back(std::make_shared<IncompleteFile>(IncompleteFile{local, object, nullptr, object.size}));
     }
     m_first = 0;
-    return !m_turn.empty();
+    return !m_active.empty();
   }
 
   // Empty objects have no range that could be requested.
-  void queue(const std::shared_ptr<Growing>& growing, std::int64_t first) {
+  void queue(const std::shared_ptr<IncompleteFile>& growing, std::int64_t first) {
     const Range range{first, std::min(m_limits.range, growing->object.size - first)};
     m_queue.add(std::min(range.size, in_memory), [this, growing, range](std::function<void()> over) { fetch(growing, range, std::move(over)); });
   }
 
-  void fetch(const std::shared_ptr<Growing>& growing, const Range& range, std::function<void()> over) {
+  void fetch(const std::shared_ptr<IncompleteFile>& growing, const Range& range, std::function<void()> over) {
     if (auto opened = open(*growing); !opened) return fail(std::move(opened.error()));
     const auto writer = std::make_shared<RangeWriter>(*growing, range);
     const auto start = call<std::int64_t>([=, this](const auto& done) { return ask(growing, writer, range, done); },
@@ -112,7 +112,7 @@ class Download : public Transfer {
     start(std::move(over));
   }
 
-  PendingCall ask(const std::shared_ptr<Growing>& growing, const std::shared_ptr<RangeWriter>& writer, const Range& range,
+  PendingCall ask(const std::shared_ptr<IncompleteFile>& growing, const std::shared_ptr<RangeWriter>& writer, const Range& range,
                   const Client::Done<std::int64_t>& done) {
     const auto& object = growing->object;
     // The hash of a large object is computed outside the loop thread, where ranges are received.
@@ -124,18 +124,18 @@ class Download : public Transfer {
     return m_client.fetch(address(object.key), part, object.etag, std::move(take), done);
   }
 
-  Result<void> open(Growing& growing) const {
+  Result<void> open(IncompleteFile& growing) const {
     if (growing.file) return {};
     ASSIGN(growing.file, PartialFile::create(place(growing.local.path)));
     return {};
   }
 
-  void arrived(Growing& growing, RangeWriter& writer, const Range& range, std::int64_t came) {
+  void arrived(IncompleteFile& growing, RangeWriter& writer, const Range& range, std::int64_t came) {
     if (auto finished = try_to_finish(growing, writer, range, came); !finished) return fail(std::move(finished.error()));
     moved(came);
   }
 
-  Result<void> try_to_finish(Growing& growing, RangeWriter& writer, const Range& range, std::int64_t came) {
+  Result<void> try_to_finish(IncompleteFile& growing, RangeWriter& writer, const Range& range, std::int64_t came) {
     const auto& object = growing.object;
     if (came != range.size) return changed(object);
     TRY(writer.flush());
@@ -155,9 +155,9 @@ class Download : public Transfer {
   }
 
   SyncPlan m_plan;
-  std::vector<std::shared_ptr<Growing>> m_turn;  // files with ranges that are not queued yet
-  std::int64_t m_first = 0;                      // offset of their next range
-  std::size_t m_begun = 0;                       // number of items begun
+  std::vector<std::shared_ptr<IncompleteFile>> m_active;  // files with ranges that are not queued yet
+  std::int64_t m_first = 0;                               // offset of their next range
+  std::size_t m_begun = 0;                                // number of items begun
 };
 
 }  // namespace

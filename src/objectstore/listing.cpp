@@ -11,11 +11,11 @@ namespace trainstep::objectstore {
 namespace {
 
 // Stores may return pages without anything new, for hidden or removed objects, but only a bounded number.
-constexpr int most_vain_pages = 1'000;
+constexpr int max_empty_pages = 1'000;
 
 tl::unexpected<StoreError> endless(const std::string& what) {
   return tl::unexpected(StoreError{
-      {ErrorKind::unavailable, fmt::format("{}: the object store's listing does not end: {} pages in a row had nothing new", what, most_vain_pages)},
+      {ErrorKind::unavailable, fmt::format("{}: the object store's listing does not end: {} pages in a row had nothing new", what, max_empty_pages)},
       0,
       {}});
 }
@@ -30,11 +30,11 @@ void Listing::ask(const std::string& token) {
     const auto done = m_done;  // it may destroy this object
     if (!page) return done(tl::unexpected(std::move(page.error())));
     m_vain = take(std::move(page->objects)) ? 0 : m_vain + 1;
-    if (m_vain >= most_vain_pages) return done(endless("list " + m_at.text()));
+    if (m_vain >= max_empty_pages) return done(endless("list " + m_at.text()));
     if (!page->next.empty() && !m_tokens.insert(page->next).second)
       return done(tl::unexpected(StoreError{{ErrorKind::unavailable, "list " + m_at.text() + ": the object store's listing repeats itself"}, 0, {}}));
     if (!page->next.empty()) return ask(page->next);
-    if (m_objects.empty() && !m_at.key.empty() && !m_folder) return look_at_itself();
+    if (m_objects.empty() && !m_at.key.empty() && !m_folder) return check_own_key();
     done(all());
   });
 }
@@ -62,7 +62,7 @@ std::vector<Object> Listing::all() {
   return objects;
 }
 
-void Listing::look_at_itself() {
+void Listing::check_own_key() {
   m_call = m_client.head(m_at, [this](Answer<Object> object) {
     const auto done = m_done;
     const auto kind = object ? ErrorKind::internal : object.error().error.kind;
@@ -96,7 +96,7 @@ void UploadListing::ask(const MultipartUpload& from) {
     for (auto& upload : page->uploads) m_found.emplace(std::move(upload.key), std::move(upload.upload));
     m_vain = m_found.size() > before ? 0 : m_vain + 1;
     if (page->next.key.empty()) return done(all());
-    if (m_vain >= most_vain_pages) return done(endless("list the uploads of " + m_at.text()));
+    if (m_vain >= max_empty_pages) return done(endless("list the uploads of " + m_at.text()));
     if (!m_pages.emplace(page->next.key, page->next.upload).second)
       return done(tl::unexpected(
           StoreError{{ErrorKind::unavailable, "list the uploads of " + m_at.text() + ": the object store's listing repeats itself"}, 0, {}}));
@@ -118,7 +118,7 @@ constexpr std::int64_t no_limit = 1;
 
 }  // namespace
 
-bool bears(std::string_view mark, std::string_view job) {
+bool has_mark(std::string_view mark, std::string_view job) {
   return !job.empty() && mark.starts_with(job) && (mark.size() == job.size() || mark[job.size()] == '/');
 }
 
@@ -170,7 +170,7 @@ void Removal::remove_marked(const std::vector<Address>& objects, const std::stri
       return m_client.head(what, [this, what, mark, done](Answer<Object> there) {
         const bool refused = !there && there.error().error.kind == ErrorKind::denied;
         if (!there && !refused && there.error().status != 404) return done(tl::unexpected(std::move(there.error())));
-        if (there && bears(there->mark, mark)) return remove_now(what, done);
+        if (there && has_mark(there->mark, mark)) return remove_now(what, done);
         if (there || refused) m_unmarked.push_back(what);
         done(std::monostate());
       });

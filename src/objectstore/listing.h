@@ -29,7 +29,7 @@ class Listing {
   void ask(const std::string& token);
   bool take(std::vector<Object> objects);
   std::vector<Object> all();
-  void look_at_itself();
+  void check_own_key();
   void look_for_itself();
 
   struct ByKey {
@@ -69,7 +69,7 @@ class UploadListing {
 };
 
 // Whether an object's mark is that of the job, or of one of its pods: "JOB/POD".
-bool bears(std::string_view mark, std::string_view job);
+bool has_mark(std::string_view mark, std::string_view job);
 
 // Removes the tree at an address, and what multipart uploads have left there, if they can be listed; or certain objects; or those of them that have a
 // certain mark.

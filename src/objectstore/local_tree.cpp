@@ -115,11 +115,11 @@ class Walk {
   }
 
   Result<void> linked_folder(const fs::path& at, const std::string& path, const struct stat& status) {
-    constexpr int most_links = 8;  // nested: links between folders could otherwise be followed without end
+    constexpr int max_links = 8;  // nested: links between folders could otherwise be followed without end
     std::error_code failed;
     const auto target = fs::canonical(at, failed);
     if (failed) return is_gone(failed) ? leave_out(path, "a link that is broken") : file_error("read", at, failed.value());
-    if (std::ranges::find(m_way, std::pair(status.st_dev, status.st_ino)) != m_way.end() || m_links == most_links)
+    if (std::ranges::find(m_way, std::pair(status.st_dev, status.st_ino)) != m_way.end() || m_links == max_links)
       return leave_out(path, "a link that loops");
     if (!lies_in(target, m_canonical)) return leave_out(path, "a link to a folder elsewhere");
     ++m_links;

@@ -21,7 +21,7 @@ struct Settings {
 };
 
 std::string usual_endpoint(const std::string& scheme, const std::string& region) {
-  if (scheme == "minio") return std::string(own_endpoints.front());
+  if (scheme == "minio") return std::string(kfp_endpoints.front());
   if (scheme == "gs") return "storage.googleapis.com";
   return region == "us-east-1" ? "s3.amazonaws.com" : fmt::format("s3.{}.amazonaws.com", region);
 }
@@ -33,14 +33,14 @@ std::string region_of(const Settings& settings, const Address& address, std::str
   return usual.empty() ? "us-east-1" : std::string(usual);
 }
 
-Result<Provider> resolve(const Settings& settings, const Address& address, std::string_view usual_region) {
+Result<Provider> resolve(const Settings& settings, const Address& address, std::string_view default_region) {
   if (settings.token)
     return input_error(
         fmt::format("{}: a Google service account is not supported; use HMAC keys for Cloud Storage (accessKeyKey, secretKeyKey)", address.text()));
   Provider provider;
   auto& store = provider.store;
   const bool own = address.scheme == "minio";
-  store.region = region_of(settings, address, usual_region);
+  store.region = region_of(settings, address, default_region);
   const bool given = settings.endpoint && !settings.endpoint->empty();
   auto endpoint = given ? *settings.endpoint : usual_endpoint(address.scheme, store.region);
   const bool plain = settings.disable_ssl.value_or(own && !given);
@@ -135,7 +135,7 @@ Settings of_query(const http::Query& query) {
 
 }  // namespace
 
-Result<Provider> provider_of_session(std::string_view session_info, const Address& address, std::string_view usual_region) {
+Result<Provider> provider_of_session(std::string_view session_info, const Address& address, std::string_view default_region) {
   ASSIGN(const auto info, parse_json(session_info, "store_session_info"));
   Fields fields(info, "store_session_info");
   const auto params = fields.object("Params").value_or(Json::object());
@@ -150,16 +150,16 @@ Result<Provider> provider_of_session(std::string_view session_info, const Addres
   settings.disable_ssl = of.boolean("disableSSL");
   settings.path_style = of.boolean("forcePathStyle");
   TRY(of.fits());
-  return resolve(settings, address, usual_region);
+  return resolve(settings, address, default_region);
 }
 
-Result<Provider> provider_of_launcher(std::string_view providers, const Address& address, std::string_view usual_region) {
-  if (!address.query.empty()) return resolve(of_query(address.query), address, usual_region);
+Result<Provider> provider_of_launcher(std::string_view providers, const Address& address, std::string_view default_region) {
+  if (!address.query.empty()) return resolve(of_query(address.query), address, default_region);
   ASSIGN(const auto settings, configured(providers, address));
-  if (settings) return resolve(*settings, address, usual_region);
+  if (settings) return resolve(*settings, address, default_region);
   Settings own;
-  if (address.scheme == "minio") own.keys = own_keys;
-  return resolve(own, address, usual_region);
+  if (address.scheme == "minio") own.keys = kfp_credentials;
+  return resolve(own, address, default_region);
 }
 
 }  // namespace trainstep::objectstore

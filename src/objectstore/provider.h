@@ -26,17 +26,17 @@ struct Provider {
 };
 
 // The addresses of Kubeflow Pipelines' own store, by version, the newest first: "HOST:PORT", without TLS.
-inline constexpr std::array<std::string_view, 2> own_endpoints{"seaweedfs.kubeflow:9000", "minio-service.kubeflow:9000"};
+inline constexpr std::array<std::string_view, 2> kfp_endpoints{"seaweedfs.kubeflow:9000", "minio-service.kubeflow:9000"};
 // Its credentials, in every namespace of its users.
-inline const CredentialsRef own_keys{"mlpipeline-minio-artifact", "accesskey", "secretkey"};
+inline const CredentialsRef kfp_credentials{"mlpipeline-minio-artifact", "accesskey", "secretkey"};
 
 // An artifact's custom property `store_session_info`, as JSON text. Errors: input.
-// `usual_region`: the value of AWS_REGION here, for an S3 address if nothing else names a region.
-Result<Provider> provider_of_session(std::string_view session_info, const Address& address, std::string_view usual_region = "");
+// `default_region`: the value of AWS_REGION here, for an S3 address if nothing else names a region.
+Result<Provider> provider_of_session(std::string_view session_info, const Address& address, std::string_view default_region = "");
 
 // The configuration for an address in the ConfigMap kfp-launcher: `providers` is its key of that name, YAML text ("" if absent). The first matching
 // override takes precedence over the default, which supplies what the override omits. Without a default: KFP's own store for minio://, credentials of
 // the environment for s3:// and gs://. A query in the address takes precedence over everything. Errors: input, naming the key.
-Result<Provider> provider_of_launcher(std::string_view providers, const Address& address, std::string_view usual_region = "");
+Result<Provider> provider_of_launcher(std::string_view providers, const Address& address, std::string_view default_region = "");
 
 }  // namespace trainstep::objectstore

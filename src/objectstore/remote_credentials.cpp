@@ -19,8 +19,8 @@ namespace {
 constexpr Duration early{300'000};  // credentials are renewed this long before they expire
 constexpr Duration answer_limit{10'000};
 constexpr Duration next_try{500};
-constexpr int most_tries = 4;
-constexpr std::size_t largest_token = 65'536;
+constexpr int max_tries = 4;
+constexpr std::size_t max_token_size = 65'536;
 
 struct Temporary {
   Credentials keys;
@@ -66,7 +66,7 @@ class Remote : public CredentialsProvider {
     m_exchange = 0;
     auto read = response ? read_from(*response) : Result<Temporary>(std::move(response.error()));
     const bool passing = !response || (!read && read.error().kind == ErrorKind::unavailable);
-    if (passing && m_tries < most_tries) {
+    if (passing && m_tries < max_tries) {
       m_pause = m_loop.timer(next_try * m_tries, [this] { fetch(); });
       return;
     }
@@ -142,11 +142,11 @@ std::string value(const Environment& environment, const char* name) {
 }
 
 // STS in the region of the pod, from its environment; the store may be elsewhere.
-Service role_service(const Environment& environment, std::string_view usual_region) {
+Service role_service(const Environment& environment, std::string_view default_region) {
   const auto given = value(environment, "AWS_ENDPOINT_URL_STS");
   auto region = value(environment, "AWS_REGION");
   if (region.empty()) region = value(environment, "AWS_DEFAULT_REGION");
-  if (region.empty()) region = usual_region;
+  if (region.empty()) region = default_region;
   const auto address = given.empty() ? fmt::format("https://sts.{}.amazonaws.com/", region) : given;
   const auto session = value(environment, "AWS_ROLE_SESSION_NAME");
   auto ask = [address, role = value(environment, "AWS_ROLE_ARN"), session = session.empty() ? "trainstep" : session,
@@ -155,7 +155,7 @@ Service role_service(const Environment& environment, std::string_view usual_regi
     http::Request request;
     request.method = "POST";
     ASSIGN(request.url, http::Url::parse(address));
-    ASSIGN(const auto token, read_file(file, largest_token));
+    ASSIGN(const auto token, read_file(file, max_token_size));
     request.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};
     // In the body, because URLs end up in logs.
     request.body = fmt::format("Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn={}&RoleSessionName={}&WebIdentityToken={}",
@@ -177,7 +177,7 @@ Service container_service(const Environment& environment) {
     request.endpoint = direct;
     auto authorization = token;
     if (!file.empty()) {
-      ASSIGN(const auto read, read_file(file, largest_token));
+      ASSIGN(const auto read, read_file(file, max_token_size));
       authorization = trim(read);
     }
     if (!authorization.empty()) request.headers = {{"Authorization", authorization}};

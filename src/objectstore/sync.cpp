@@ -16,17 +16,17 @@ namespace trainstep::objectstore {
 namespace {
 
 bool same(const LocalFile& file, const Object& object, const KnownFiles& known) {
-  if (object.etag.empty() || !is_as_it_came(file, known)) return false;
+  if (object.etag.empty() || !is_unchanged_since_download(file, known)) return false;
   const auto& last = known.at(file.path);
   return object.size == last.size && object.etag == last.etag;
 }
 
 // Why a key cannot be a path that stays below its folder; "" if it can.
 std::string_view no_path(std::string_view key) {
-  constexpr std::size_t longest_name = 255;
+  constexpr std::size_t max_name_length = 255;
   for (const auto part : split(key, '/')) {
     if (part.empty() || part == "." || part == "..") return "not a path below a folder";
-    if (part.size() > longest_name) return "a name too long for a file";
+    if (part.size() > max_name_length) return "a name too long for a file";
   }
   return key.find('\0') == std::string_view::npos ? "" : "not a path below a folder";
 }
@@ -36,7 +36,8 @@ void add(SyncPlan& plan, TransferItem item, std::int64_t bytes) {
   plan.items.push_back(std::move(item));
 }
 
-void finish(SyncPlan& plan, std::int64_t (*size)(const TransferItem&)) {
+// So that a large file does not start last.
+void sort_largest_first(SyncPlan& plan, std::int64_t (*size)(const TransferItem&)) {
   std::ranges::sort(plan.items, [size](const TransferItem& a, const TransferItem& b) {
     return std::pair(-size(a), std::string_view(a.object.key)) < std::pair(-size(b), std::string_view(b.object.key));
   });
@@ -51,7 +52,7 @@ void add_parents(std::set<std::string>& folders, std::string_view path) {
 
 }  // namespace
 
-bool is_as_it_came(const LocalFile& file, const KnownFiles& known) {
+bool is_unchanged_since_download(const LocalFile& file, const KnownFiles& known) {
   const auto found = known.find(file.path);
   return found != known.end() && file.size == found->second.size && file.changed == found->second.changed && file.touched == found->second.touched;
 }
@@ -87,7 +88,7 @@ SyncPlan plan_upload(const std::vector<LocalFile>& files, const std::vector<Obje
     else
       add(plan, {file, {file.path, file.size, ""}}, file.size);
   }
-  finish(plan, [](const TransferItem& item) { return item.file.size; });
+  sort_largest_first(plan, [](const TransferItem& item) { return item.file.size; });
   return plan;
 }
 
@@ -126,9 +127,9 @@ SyncPlan plan_download(const std::vector<Object>& there, const std::vector<Local
   for (const auto* object : objects)
     if (!folders.contains(object->key)) wanted.insert(object->key);
   for (const auto& file : files)
-    if (!wanted.contains(file.path) && is_as_it_came(file, known)) plan.gone.push_back(file.path);
+    if (!wanted.contains(file.path) && is_unchanged_since_download(file, known)) plan.gone.push_back(file.path);
   plan.folders.assign(folders.begin(), folders.end());
-  finish(plan, [](const TransferItem& item) { return item.object.size; });
+  sort_largest_first(plan, [](const TransferItem& item) { return item.object.size; });
   return plan;
 }
 

@@ -31,7 +31,7 @@ struct Known {
 using KnownFiles = std::map<std::string, Known>;  // by path
 
 // Whether the file is unchanged since it was last identical to its object.
-bool is_as_it_came(const LocalFile& file, const KnownFiles& known);
+bool is_unchanged_since_download(const LocalFile& file, const KnownFiles& known);
 
 // The difference between two states of one tree, as a sentence about the first file that differs: "weights was removed"; "": none.
 std::string describe_change(const std::vector<LocalFile>& before, const std::vector<LocalFile>& now);

@@ -6,8 +6,8 @@
 namespace trainstep::objectstore {
 
 std::int64_t TransferLimits::part_of(std::int64_t size) const {
-  constexpr std::int64_t most_parts = 10'000;  // Amazon S3 User Guide, "multipart upload limits"
-  return std::max(part, (size + most_parts - 1) / most_parts);
+  constexpr std::int64_t max_parts = 10'000;  // Amazon S3 User Guide, "multipart upload limits"
+  return std::max(part, (size + max_parts - 1) / max_parts);
 }
 
 Transfer::Transfer(Client& client, std::filesystem::path root, Address at, Sink sink, TransferLimits limits)

@@ -11,7 +11,7 @@ namespace trainstep::objectstore {
 namespace {
 
 constexpr Duration second_look{1'000};
-constexpr std::int64_t largest_part = std::int64_t{5} << 30;  // Amazon S3 User Guide, "multipart upload limits"
+constexpr std::int64_t max_part_size = std::int64_t{5} << 30;  // Amazon S3 User Guide, "multipart upload limits"
 
 class Upload : public Transfer {
  public:
@@ -34,7 +34,7 @@ class Upload : public Transfer {
     for (const auto& item : m_plan.items)
       if (item.file.size <= m_limits.part)
         whole(item);
-      else if (m_limits.part_of(item.file.size) <= largest_part)
+      else if (m_limits.part_of(item.file.size) <= max_part_size)
         in_parts(item);
       else
         return fail(input_error(fmt::format("{} exceeds the maximum size of an object", place(item.file.path).string())));

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "plan/apart.h"
 #include "plan/mounts.h"
+#include "plan/overlap.h"
 #include "plan/plan.h"
 
 namespace trainstep::plan {

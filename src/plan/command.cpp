@@ -18,7 +18,7 @@ using spec::Argument;
 using spec::Dialect;
 using spec::Type;
 using Kind = spec::Argument::Kind;
-using Words = std::vector<std::string>;
+using Arguments = std::vector<std::string>;
 
 class Line {
  public:
@@ -27,13 +27,13 @@ class Line {
     for (const auto& input : binding.inputs) m_inputs.emplace(input.name, &input);
   }
 
-  Result<void> add_all(const std::vector<Argument>& arguments, Words& words) {
+  Result<void> add_all(const std::vector<Argument>& arguments, Arguments& words) {
     for (const auto& argument : arguments) TRY(add(argument, words));
     return {};
   }
 
  private:
-  Result<void> add(const Argument& argument, Words& words) {
+  Result<void> add(const Argument& argument, Arguments& words) {
     switch (argument.kind) {
       case Kind::text:
         words.push_back(argument.text);
@@ -62,7 +62,7 @@ class Line {
     return {};
   }
 
-  Result<void> add_value(const std::string& name, Words& words) {
+  Result<void> add_value(const std::string& name, Arguments& words) {
     const auto found = m_inputs.find(name);
     if (found == m_inputs.end()) return left_out(name);
     const auto& value = found->second->value;
@@ -74,7 +74,7 @@ class Line {
     return {};
   }
 
-  Result<void> add_input_path(const std::string& name, Words& words) {
+  Result<void> add_input_path(const std::string& name, Arguments& words) {
     if (!m_inputs.contains(name)) return left_out(name);
     const auto found = m_placement.inputs.find(name);
     if (found == m_placement.inputs.end()) return internal_error(fmt::format("input \"{}\" has no location", name));
@@ -82,7 +82,7 @@ class Line {
     return {};
   }
 
-  Result<void> add_output_path(const std::string& name, Words& words) {
+  Result<void> add_output_path(const std::string& name, Arguments& words) {
     const auto found = m_placement.outputs.find(name);
     if (found == m_placement.outputs.end()) return internal_error(fmt::format("output \"{}\" has no location", name));
     words.push_back(found->second);
@@ -98,16 +98,16 @@ class Line {
                                    optional ? " even when it is not given (without IfPresent or isPresent)" : ""));
   }
 
-  Result<void> add_joined(const std::vector<Argument>& parts, Words& words) {
-    Words pieces;
+  Result<void> add_joined(const std::vector<Argument>& parts, Arguments& words) {
+    Arguments pieces;
     TRY(add_all(parts, pieces));
     auto& word = words.emplace_back();
     for (const auto& piece : pieces) word += piece;
     return {};
   }
 
-  Result<void> add_if_true(const Argument& argument, Words& words) {
-    Words condition;
+  Result<void> add_if_true(const Argument& argument, Arguments& words) {
+    Arguments condition;
     TRY(add_all(argument.condition, condition));
     std::string text;
     for (const auto& word : condition) text += word;
@@ -150,7 +150,7 @@ void add_inputs(const spec::Program& program, const Binding& binding, const Plac
 
 Result<std::vector<std::string>> command_line(const spec::Program& program, const Binding& binding, const Placement& placement) {
   Line line(program, binding, placement);
-  Words words;
+  Arguments words;
   TRY(line.add_all(program.command, words));
   TRY(line.add_all(program.args, words));
   if (words.empty() || words.front().empty())

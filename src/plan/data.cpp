@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <optional>
 
-#include "plan/addresses.h"
-#include "plan/apart.h"
 #include "plan/checkpoint_place.h"
+#include "plan/identity_hash.h"
 #include "plan/names.h"
+#include "plan/overlap.h"
 #include "plan/plan.h"
 
 namespace trainstep::plan {
@@ -64,7 +64,8 @@ class Router {
     auto places = m_on_claims;
     const auto add = [&](const std::optional<StepPath>& path, const std::string& uri, bool written) {
       const auto store = path ? m_facts.stores.find(path->uri) : m_facts.stores.end();
-      if (store != m_facts.stores.end() && uri == path->uri) places.push_back({path->name, store_place(store->second.endpoint, uri), uri, written});
+      if (store != m_facts.stores.end() && uri == path->uri)
+        places.push_back({path->name, canonical_address(store->second.endpoint, uri), uri, written});
     };
     for (const auto& input : m_data.task.inputs) {
       const auto bound = std::ranges::find(m_plan.binding.inputs, input.name, &BoundInput::name);
@@ -75,9 +76,9 @@ class Router {
       add(bound->path, output.to.uri, true);
     }
     if (m_data.prefix.in_store())
-      places.push_back({"the folder of this job's data", store_place(m_data.task.stores[m_data.prefix.store].endpoint, m_data.prefix.uri),
+      places.push_back({"the folder of this job's data", canonical_address(m_data.task.stores[m_data.prefix.store].endpoint, m_data.prefix.uri),
                         m_data.prefix.uri, true});
-    return check_apart(places);
+    return check_no_overlap(places);
   }
 
   // On a claim, checkpoints persist without being copied.

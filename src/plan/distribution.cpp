@@ -11,7 +11,7 @@
 namespace trainstep::plan {
 namespace {
 
-constexpr int most_workers = 10'000;
+constexpr int max_workers = 10'000;
 
 std::optional<int> small(std::optional<std::int64_t> number) { return number ? std::optional(static_cast<int>(*number)) : std::nullopt; }
 
@@ -20,8 +20,8 @@ std::optional<Elastic> read_elastic(Fields& parent) {
   if (!object) return std::nullopt;
   Fields fields(*object, parent.path("elastic"));
   Elastic elastic;
-  elastic.min = small(fields.integer("min", 1, most_workers)).value_or(1);
-  elastic.max = small(fields.integer("max", 1, most_workers)).value_or(elastic.min);
+  elastic.min = small(fields.integer("min", 1, max_workers)).value_or(1);
+  elastic.max = small(fields.integer("max", 1, max_workers)).value_or(elastic.min);
   elastic.max_restarts = small(fields.integer("max_restarts", 0, 1'000'000));
   if (elastic.max < elastic.min)
     fields.fail(input_error(fmt::format("{}: {} is less than the {} of {}", fields.path("max"), elastic.max, fields.path("min"), elastic.min)));
@@ -84,14 +84,14 @@ Result<Distribution> parse_distribution(const Json& specification, const std::ve
   names.reserve(types.size());
   for (const auto& type : types) names.emplace_back(type.name);
   d.type = fields.choice("distribution_type", names).value_or(names.front());
-  const auto workers = small(fields.integer("number_of_workers", 1, most_workers));
+  const auto workers = small(fields.integer("number_of_workers", 1, max_workers));
   d.workers_given = workers.has_value();
   d.worker_cpus = fields.parsed("worker_cpus", parse_quantity);
   d.worker_memory = fields.parsed("worker_memory", parse_memory);
   d.worker_gpus = small(fields.parsed("worker_gpus", parse_count));
   d.launcher_cpus = fields.parsed("launcher_cpus", parse_quantity);
   d.launcher_memory = fields.parsed("launcher_memory", parse_memory);
-  d.parameter_servers = small(fields.integer("number_of_parameter_servers", 0, most_workers));
+  d.parameter_servers = small(fields.integer("number_of_parameter_servers", 0, max_workers));
   d.parameter_server_cpus = fields.parsed("parameter_server_cpus", parse_quantity);
   d.parameter_server_memory = fields.parsed("parameter_server_memory", parse_memory);
   d.chief_cpus = fields.parsed("chief_cpus", parse_quantity);

@@ -12,9 +12,9 @@ namespace trainstep::plan {
 struct Plan;
 
 // MAX_ARG_STRLEN, including the terminating NUL; "NAME=value" is one string.
-inline constexpr std::size_t longest_exec_string = std::size_t{128} << 10U;
+inline constexpr std::size_t max_exec_string_length = std::size_t{128} << 10U;
 // Limit of the total: a quarter of the usual stack size of 8 MiB, minus what the container and its operator add.
-inline constexpr std::size_t most_exec_bytes = (std::size_t{2} << 20U) - (std::size_t{128} << 10U);
+inline constexpr std::size_t max_exec_bytes = (std::size_t{2} << 20U) - (std::size_t{128} << 10U);
 
 // Checks the program's arguments and variables. Error (input): names the input that is too large, and what would help; or an error of command_line.
 Result<void> check_exec_size(const Plan& plan);

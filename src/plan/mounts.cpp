@@ -26,11 +26,11 @@ bool takes_own_name(const std::string& name, const Json& volumes, const std::str
 }
 
 Result<void> check_name(const std::string& name, const std::string& place, const Json& volumes, const std::string& train_mount) {
-  constexpr std::size_t longest_label = 63;
+  constexpr std::size_t max_label_length = 63;
   if (name.empty()) return {};
-  if (name.size() > longest_label || name.find('.') != std::string::npos)
+  if (name.size() > max_label_length || name.find('.') != std::string::npos)
     return input_error(fmt::format("{}: \"{}\" is not a valid volume name: use lower-case letters, digits and dashes, at most {}", place,
-                                   name.substr(0, 100), longest_label));
+                                   name.substr(0, 100), max_label_length));
   TRY(check_object_name(place, name));
   if (takes_own_name(name, volumes, train_mount))
     return input_error(fmt::format("{}: \"{}\" is reserved for a volume of trainstep; choose another name", place, name));

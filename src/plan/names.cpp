@@ -13,8 +13,8 @@
 namespace trainstep::plan {
 namespace {
 
-constexpr std::size_t longest_label = 63;
-constexpr std::size_t longest_object_name = 253;
+constexpr std::size_t max_label_length = 63;
+constexpr std::size_t max_object_name_length = 253;
 
 bool is_small(char c) { return c >= 'a' && c <= 'z'; }
 bool is_alphanumeric(char c) { return is_small(c) || is_digit(c) || (c >= 'A' && c <= 'Z'); }
@@ -29,7 +29,7 @@ std::string as_label(std::string_view name) {
       label += '-';
   }
   label.erase(label.begin(), std::find_if(label.begin(), label.end(), is_small));
-  label.resize(std::min(label.size(), longest_label));
+  label.resize(std::min(label.size(), max_label_length));
   while (label.ends_with('-')) label.pop_back();
   return label.empty() ? "my-model" : label;
 }
@@ -38,37 +38,38 @@ std::string as_label(std::string_view name) {
 
 Result<void> check_model_name(std::string_view name) {
   const auto allowed = [](char c) { return is_small(c) || is_digit(c) || c == '-'; };
-  if (!name.empty() && name.size() <= longest_label && is_small(name.front()) && name.back() != '-' && std::all_of(name.begin(), name.end(), allowed))
+  if (!name.empty() && name.size() <= max_label_length && is_small(name.front()) && name.back() != '-' &&
+      std::all_of(name.begin(), name.end(), allowed))
     return {};
   const Json text(name.substr(0, 100));
   const auto shown = shown_value("model_name", text);
   const bool secret = !shown.starts_with('"');
   return input_error(
       fmt::format("model_name: {} is not valid in a Kubernetes name (lower-case letters, digits and dashes, starting with a letter, at most {}){}",
-                  shown, longest_label, secret ? "" : fmt::format("; did you mean \"{}\"?", as_label(name))));
+                  shown, max_label_length, secret ? "" : fmt::format("; did you mean \"{}\"?", as_label(name))));
 }
 
 Result<void> check_object_name(std::string_view key, std::string_view name) {
   const auto good = [](char c) { return is_small(c) || is_digit(c); };
   const auto allowed = [&](char c) { return good(c) || c == '-' || c == '.'; };
-  if (!name.empty() && name.size() <= longest_object_name && good(name.front()) && good(name.back()) &&
+  if (!name.empty() && name.size() <= max_object_name_length && good(name.front()) && good(name.back()) &&
       std::all_of(name.begin(), name.end(), allowed))
     return {};
   return input_error(
       fmt::format("{}: \"{}\" is not a valid Kubernetes object name: use lower-case letters, digits, dashes and dots, starting and ending with a "
                   "letter or digit, at most {}",
-                  key, name.substr(0, 100), longest_object_name));
+                  key, name.substr(0, 100), max_object_name_length));
 }
 
 Result<void> check_run_id(std::string_view run_id) {
   const auto allowed = [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; };
-  if (!run_id.empty() && run_id.size() <= longest_label && is_alphanumeric(run_id.front()) && is_alphanumeric(run_id.back()) &&
+  if (!run_id.empty() && run_id.size() <= max_label_length && is_alphanumeric(run_id.front()) && is_alphanumeric(run_id.back()) &&
       std::all_of(run_id.begin(), run_id.end(), allowed))
     return {};
   return input_error(
       fmt::format("run_id: \"{}\" is not a valid label value: use letters, digits, dashes, dots and underscores, starting and ending with a letter "
                   "or digit, at most {}",
-                  run_id.substr(0, 100), longest_label));
+                  run_id.substr(0, 100), max_label_length));
 }
 
 bool is_identity_key(std::string_view key) {
@@ -79,7 +80,7 @@ bool is_identity_key(std::string_view key) {
 
 std::string job_name(std::string_view model_name, std::string_view run_id) {
   constexpr std::size_t digits = 10;
-  std::string stem(model_name.substr(0, longest_job_name - digits - 1));
+  std::string stem(model_name.substr(0, max_job_name_length - digits - 1));
   while (stem.ends_with('-')) stem.pop_back();
   return stem + "-" + sha256_hex(run_id).substr(0, digits);
 }

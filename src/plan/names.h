@@ -10,7 +10,7 @@
 namespace trainstep::plan {
 
 // The longest job name that leaves room for every suffix added by an operator ("-evaluator-9999"; docs/design/operators.md, Names).
-inline constexpr std::size_t longest_job_name = 40;
+inline constexpr std::size_t max_job_name_length = 40;
 
 // A model name becomes part of the job's name: 1 … 63 characters of [a-z0-9-], starting with a letter, not ending with a dash. Error (input): names
 // the invalid name, and suggests a valid one.

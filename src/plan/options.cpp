@@ -25,8 +25,8 @@ Result<Duration> parse_duration(std::string_view text, std::string_view what) {
   auto rest = trim(text);
   double seconds = 0;
   bool units = false;
-  constexpr std::size_t longest_text = 64;
-  if (rest.size() > longest_text) return input_error(fmt::format("{}: {}… is not a valid duration", what, rest.substr(0, longest_text)));
+  constexpr std::size_t max_text_length = 64;
+  if (rest.size() > max_text_length) return input_error(fmt::format("{}: {}… is not a valid duration", what, rest.substr(0, max_text_length)));
   if (rest.empty()) return wrong();
   while (!rest.empty()) {
     double number = 0;

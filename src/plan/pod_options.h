@@ -15,9 +15,10 @@ class Fields;
 
 namespace trainstep::plan {
 
-// A new key is a member here, in read_pod_options() and in overlaid(), and is used in job_types/pod_template.cpp.
-// Settings for all replicas, which can be overridden for one replica type (`replicas.<Type>`). Members that Kubernetes defines are in its JSON form,
-// and only their shape is checked; no member is empty or null, everything else is validated by the API server.
+// A new key is a member here, in read_pod_options() and in overlaid(), and is used in job_types/pod_template.cpp. The time that pods have to end is
+// an option of the run: `stop_grace` in plan/options.h. Settings for all replicas, which can be overridden for one replica type (`replicas.<Type>`).
+// Members that Kubernetes defines are in its JSON form, and only their shape is checked; no member is empty or null, everything else is validated by
+// the API server.
 struct PodOptions {
   Json environment = Json::object();  // NAME → text | {"secret"|"config_map", "key", "optional"?} | {"field"} | {"value_from"}
   Json volumes = Json::array();       // {"name"?, "mount_path", "claim"|…|"empty_dir"|"volume", "sub_path"|"sub_path_expr"?, "read_only"?}

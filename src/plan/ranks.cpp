@@ -43,8 +43,8 @@ bool starts_own_ranks(const spec::Program& program) {
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (words[i] == "-m" && (words[i + 1] == "torch.distributed.run" || words[i + 1] == "torch.distributed.launch")) return true;
     // The script of a shell; longer texts are programs, in which a regular expression would find false matches.
-    constexpr std::size_t longest_script = 4000;
-    if (is_shell(words.front()) && words[i].starts_with('-') && words[i].ends_with('c') && words[i + 1].size() < longest_script &&
+    constexpr std::size_t max_script_length = 4000;
+    if (is_shell(words.front()) && words[i].starts_with('-') && words[i].ends_with('c') && words[i + 1].size() < max_script_length &&
         script_launches_ranks(std::string(words[i + 1])))
       return true;
   }

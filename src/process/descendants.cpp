@@ -26,13 +26,13 @@
 namespace trainstep::process {
 namespace {
 
-constexpr std::size_t largest_stat = 4096;
-constexpr std::size_t largest_environment = std::size_t{8} << 20U;
+constexpr std::size_t max_stat_size = 4096;
+constexpr std::size_t max_environment_size = std::size_t{8} << 20U;
 
 // proc(5): "pid (name) state ppid pgrp …", the number of threads is field 20; the name may contain blanks and parentheses. A process whose first
 // thread has ended looks like a zombie while other threads are still running.
 std::optional<Process> read_process(pid_t pid) {
-  const auto text = read_file(fmt::format("/proc/{}/stat", pid), largest_stat);
+  const auto text = read_file(fmt::format("/proc/{}/stat", pid), max_stat_size);
   if (!text) return std::nullopt;  // it has ended
   const auto name_begin = text->find('(');
   const auto name_end = text->rfind(')');
@@ -70,7 +70,7 @@ std::multimap<pid_t, Process> processes_by_parent() {
 Result<std::string> environment_of_threads(pid_t pid) {
   std::error_code gone;
   for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), gone))
-    if (auto environment = read_file(thread.path() / "environ", largest_environment); environment && !environment->empty()) return environment;
+    if (auto environment = read_file(thread.path() / "environ", max_environment_size); environment && !environment->empty()) return environment;
   return std::string();
 }
 
@@ -81,7 +81,7 @@ void reap_all() {
 
 // The last pid assigned to a process or thread (proc(5)): if it is the same at two moments, none was created in between.
 std::string last_number() {
-  const auto text = read_file("/proc/loadavg", largest_stat).value_or("");
+  const auto text = read_file("/proc/loadavg", max_stat_size).value_or("");
   return text.substr(std::min(text.size(), text.rfind(' ') + 1));
 }
 
@@ -93,7 +93,7 @@ bool has_no_child() {
 
 // Fast, but unreliable: some may be omitted while others exit (proc(5)).
 std::vector<pid_t> own_children() {
-  const auto text = read_file(fmt::format("/proc/self/task/{}/children", ::getpid()), largest_environment).value_or("");
+  const auto text = read_file(fmt::format("/proc/self/task/{}/children", ::getpid()), max_environment_size).value_or("");
   std::vector<pid_t> pids;
   for (const char *at = text.data(), *const end = at + text.size(); at < end;) {
     pid_t pid = 0;
@@ -176,8 +176,8 @@ std::vector<Process> descendants(pid_t ancestor, const std::vector<pid_t>& spare
 
 // If nothing is to be spared, no one else waits for our children, and the kernel knows exactly whether there are any.
 std::vector<Process> alive_descendants(const std::vector<pid_t>& spared) {
-  constexpr int most_looks = 20, enough_looks = 5;
-  for (int look = 0; look < (spared.empty() ? most_looks : enough_looks); ++look) {
+  constexpr int max_polls = 20, enough_polls = 5;
+  for (int look = 0; look < (spared.empty() ? max_polls : enough_polls); ++look) {
     if (spared.empty()) reap_all();
     if (has_no_child()) return {};
     const auto before = last_number();
@@ -209,7 +209,7 @@ std::string describe(const std::vector<Process>& processes) {
 }
 
 std::optional<std::string> started_with(pid_t pid, std::string_view variable) {
-  auto environment = read_file(fmt::format("/proc/{}/environ", pid), largest_environment);
+  auto environment = read_file(fmt::format("/proc/{}/environ", pid), max_environment_size);
   if (!environment || environment->empty()) environment = environment_of_threads(pid);
   if (!environment) return std::nullopt;
   const auto all = '\0' + *environment;

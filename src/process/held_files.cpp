@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t largest_map = std::size_t{64} << 20U;
-constexpr std::size_t largest_fdinfo = 64 << 10;
+constexpr std::size_t max_map_size = std::size_t{64} << 20U;
+constexpr std::size_t max_fdinfo_size = 64 << 10;
 
 // "7f00-7f01 rw-s 00000000 fe:00 1234    /models/weights" (proc(5), /proc/PID/maps)
 void add_mapped(const std::string& line, std::set<std::string>& files) {
@@ -48,7 +48,7 @@ bool add_open(const fs::path& thread, std::set<std::string>& files) {
     any = true;
     const auto path = fs::read_symlink(fd->path(), gone);
     if (gone || !path.is_absolute() || files.contains(path.string())) continue;
-    const auto fdinfo = read_file(thread / "fdinfo" / fd->path().filename(), largest_fdinfo);
+    const auto fdinfo = read_file(thread / "fdinfo" / fd->path().filename(), max_fdinfo_size);
     if (fdinfo && is_for_writing(*fdinfo)) files.insert(path.string());
   }
   return any;
@@ -63,7 +63,7 @@ std::vector<std::string> files_held_for_writing(const std::vector<Process>& proc
     bool seen = false;  // threads share their descriptors and mappings
     for (fs::directory_iterator thread(fmt::format("/proc/{}/task", process.pid), code), end; !code && !seen && thread != end;
          thread.increment(code)) {
-      std::istringstream maps(read_file(thread->path() / "maps", largest_map).value_or(""));
+      std::istringstream maps(read_file(thread->path() / "maps", max_map_size).value_or(""));
       for (std::string line; std::getline(maps, line);) add_mapped(line, files);
       seen = add_open(thread->path(), files);
     }

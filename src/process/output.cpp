@@ -12,7 +12,7 @@ namespace trainstep::process {
 namespace {
 
 constexpr std::size_t chunk = std::size_t{128} << 10U;
-constexpr int most_drained = 64;  // chunks: more than any pipe holds, so that a process that keeps writing cannot delay us
+constexpr int max_drained = 64;  // chunks: more than any pipe holds, so that a process that keeps writing cannot delay us
 
 }  // namespace
 
@@ -30,7 +30,7 @@ std::span<char> LineAssembler::space() {
     if (m_end > 0) std::memcpy(larger.get(), m_buffer.get(), m_end);
     m_buffer = std::move(larger);
   }
-  return {m_buffer.get() + m_end, std::min(chunk, longest_line + 1 - unfinished)};  // makes all cuts at the same length
+  return {m_buffer.get() + m_end, std::min(chunk, max_line_length + 1 - unfinished)};  // makes all cuts at the same length
 }
 
 std::string_view LineAssembler::add(std::size_t count) {
@@ -39,7 +39,7 @@ std::string_view LineAssembler::add(std::size_t count) {
   const auto line_begin = m_begin;
   const auto fresh_begin = m_end;
   m_end += count;
-  if (last_newline == std::string_view::npos) return m_end - m_begin > longest_line ? cut() : std::string_view{};
+  if (last_newline == std::string_view::npos) return m_end - m_begin > max_line_length ? cut() : std::string_view{};
   m_begin = fresh_begin + last_newline + 1;
   return {m_buffer.get() + line_begin, m_begin - line_begin};
 }
@@ -80,7 +80,7 @@ void OutputReader::hold(bool held) {
 void OutputReader::take_all() {
   if (!m_pipe) return;
   Step step = Step::more;
-  for (int chunks = 0; chunks < most_drained && step == Step::more; ++chunks) step = read_chunk();
+  for (int chunks = 0; chunks < max_drained && step == Step::more; ++chunks) step = read_chunk();
   if (step == Step::end) close();
 }
 

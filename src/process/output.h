@@ -10,12 +10,12 @@
 #include <utility>
 
 #include "base/fd.h"
-#include "base/longest_line.h"
+#include "base/max_line_length.h"
 #include "base/poll_loop.h"
 
 namespace trainstep::process {
 
-// Takes bytes as they arrive and returns the complete lines so far, each with its newline. A line longer than longest_line is cut; of one redrawn
+// Takes bytes as they arrive and returns the complete lines so far, each with its newline. A line longer than max_line_length is cut; of one redrawn
 // with carriage returns the last state is kept.
 class LineAssembler {
  public:

@@ -8,7 +8,7 @@
 #include <csignal>
 #include <utility>
 
-#include "base/needed_fd.h"
+#include "base/checked_fd.h"
 #include "process/descendants.h"
 
 namespace trainstep::process {
@@ -26,8 +26,8 @@ sigset_t child_signal() {
 Reaper::Reaper(PollLoop& loop) : m_loop(loop) {
   const auto set = child_signal();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  m_signals = needed_fd(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC), "signalfd");
-  for (const auto& process : descendants(::getpid())) m_strangers.push_back(process.pid);
+  m_signals = checked_fd(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC), "signalfd");
+  for (const auto& process : descendants(::getpid())) m_preexisting.push_back(process.pid);
 }
 
 Reaper::~Reaper() {
@@ -61,7 +61,7 @@ void Reaper::listen() {
 }
 
 std::vector<pid_t> Reaper::claimed() const {
-  auto pids = m_strangers;
+  auto pids = m_preexisting;
   for (const auto& [pid, ended] : m_watched) pids.push_back(pid);
   return pids;
 }

@@ -42,7 +42,7 @@ class Reaper {
 
   PollLoop& m_loop;
   Fd m_signals;
-  std::vector<pid_t> m_strangers;
+  std::vector<pid_t> m_preexisting;
   std::map<pid_t, Ended> m_watched;
   std::map<const void*, std::function<void()>> m_orphans;
 };

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "base/needed_fd.h"
+#include "base/checked_fd.h"
 
 namespace trainstep::process {
 
@@ -51,7 +51,7 @@ Signals::Signals(PollLoop& loop, const sigset_t& which, std::function<void(int s
   sigemptyset(&m_blocked);
   for (int signal = 1; signal < NSIG; ++signal)
     if (sigismember(&which, signal) == 1 && sigismember(&before, signal) == 0) sigaddset(&m_blocked, signal);
-  m_signals = needed_fd(::signalfd(-1, &which, SFD_NONBLOCK | SFD_CLOEXEC), "signalfd");
+  m_signals = checked_fd(::signalfd(-1, &which, SFD_NONBLOCK | SFD_CLOEXEC), "signalfd");
   m_loop.on_readable(m_signals.get(), [fd = m_signals.get(), received = std::move(received)] {
     signalfd_siginfo info{};
     while (::read(fd, &info, sizeof info) == sizeof info) received(static_cast<int>(info.ssi_signo));

@@ -45,7 +45,7 @@ Task::~Task() {
   kill(remains());
 }
 
-void Task::on_rest(Told outlived, Told killed) {
+void Task::on_rest(ProcessesCallback outlived, ProcessesCallback killed) {
   m_outlived = std::move(outlived);
   m_killed = std::move(killed);
 }

@@ -21,7 +21,7 @@ namespace trainstep::process {
 class Task {
  public:
   using Ended = std::function<void(int wait_status)>;
-  using Told = std::function<void(const std::vector<Process>&)>;
+  using ProcessesCallback = std::function<void(const std::vector<Process>&)>;
 
   // `mark` ("NAME=value") is added to the environment and identifies the processes of the task, even those that have left its group. `lines`: stdout
   // and stderr. `ended`: called once, from the loop, after the last line; it may destroy the task. Errors: as for spawn().
@@ -34,7 +34,7 @@ class Task {
 
   // `outlived`: the first process has exited with 0, these are still running; they get two seconds to exit. `killed`: these did not exit by
   // themselves, although the task was not stopped. Each is called at most once, from the loop.
-  void on_rest(Told outlived, Told killed);
+  void on_rest(ProcessesCallback outlived, ProcessesCallback killed);
 
   // Adds another source of output: the read end of a FIFO that its processes write to. Must be non-blocking.
   void add_output(Fd fifo, OutputReader::Lines lines, OutputReader::Lines unfinished = {});
@@ -84,7 +84,7 @@ class Task {
   Timer m_deadline;
   std::optional<Time> m_kill_at;  // set by stop()
   Pressure m_pressure = Pressure::none;
-  Told m_outlived, m_killed;
+  ProcessesCallback m_outlived, m_killed;
   bool m_awaiting = false;  // waiting for other processes after the first one exited with 0
   bool m_gave_time = false;
   bool m_killing = false;

@@ -9,7 +9,7 @@
 namespace trainstep::result {
 namespace {
 
-constexpr std::size_t most_evaluations = 100;
+constexpr std::size_t max_evaluations = 100;
 
 // "[3]", or "3:" before a tab.
 std::optional<double> take_round(std::string_view& text) {
@@ -46,7 +46,7 @@ bool read_rounds(std::string_view text, MetricLine& line) {
   if (!round) return false;
   MetricLine found;
   found.step = round;
-  while (!rest.empty() && found.metrics.size() < most_evaluations) {
+  while (!rest.empty() && found.metrics.size() < max_evaluations) {
     const auto field = rest.substr(0, rest.find('\t'));
     rest.remove_prefix(std::min(field.size() + 1, rest.size()));
     const auto colon = field.rfind(':');

@@ -39,7 +39,7 @@ std::string name_of(std::string_view measure, std::string_view fields) {
     else
       name.append("_").append(key).append("_").append(value);
   }
-  return name.size() <= longest_name ? name : std::string();
+  return name.size() <= max_name_length ? name : std::string();
 }
 
 std::string_view kind_after(std::string_view text, std::string_view words) {

@@ -14,6 +14,8 @@
 // and prefixes (clean_line.h); lines of commands, settings and tracebacks end there (excluded_lines.h). The forms down to the table are exclusive:
 // the first that fits has the whole line. Pairs, sentence and position complement each other: pairs are read first, then the words between them,
 // which complete their names and have values of their own, then an epoch, if none was found. sentence_reader.h describes how a sentence is walked.
+// "step=10 | loss 0.5" has a pair and a sentence: step and loss are both read. A value of a sentence that may be something else counts only if an
+// earlier line has given its name (MetricLine::if_known; decided in SentenceReader::store() and take_values() of metric_sentence.cpp).
 // The user's patterns are applied last and replace what was found under their names. MetricReader (metrics.h) makes curves of the values.
 //
 // To have another line read: put it with its metrics into tests/unit/result/data/logs (the line that starts with "   -> "), lines that must stay

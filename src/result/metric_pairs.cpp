@@ -34,7 +34,7 @@ std::size_t threshold_before(std::string_view text, std::size_t end) {
 
 // "IoU" in "@[ IoU=0.5" is part of another name.
 bool is_in_threshold(std::string_view text, std::size_t at) {
-  const auto near = text.substr(at - std::min(at, longest_name), std::min(at, longest_name));
+  const auto near = text.substr(at - std::min(at, max_name_length), std::min(at, max_name_length));
   const auto open = near.rfind("@[");
   return open != std::string_view::npos && near.substr(open).find(']') == std::string_view::npos;
 }
@@ -44,7 +44,7 @@ std::string_view name_before(std::string_view text, std::size_t end) {
   auto start = threshold_before(text, end);
   while (start > 0 && belongs_to_name(text[start - 1])) --start;
   if (start > 0 && text[start - 1] == ':' && start < end && is_digit(text[end - 1]))  // "mAP_0.5:0.95"
-    while (start > 0 && end - start < longest_name && (belongs_to_name(text[start - 1]) || text[start - 1] == ':')) --start;
+    while (start > 0 && end - start < max_name_length && (belongs_to_name(text[start - 1]) || text[start - 1] == ':')) --start;
   const auto name = text.substr(start, end - start);
   const bool bounded = start == 0 || std::string_view(" \t,;|([{").find(text[start - 1]) != std::string_view::npos;
   return bounded && is_measured_name(name) && !is_in_threshold(text, start) ? name : std::string_view();
@@ -80,7 +80,7 @@ bool is_remark(std::string_view text, std::string_view name, ValueBrackets& brac
   const auto begin = static_cast<std::size_t>(name.data() - text.data());
   const auto reads = brackets.at(begin);
   if (reads == ValueBrackets::Reads::all || metric_kind(name) < MetricKind::usual) return reads != ValueBrackets::Reads::all;
-  const auto from = std::max(brackets.open(), begin - std::min(begin, longest_name));
+  const auto from = std::max(brackets.open(), begin - std::min(begin, max_name_length));
   return reads == ValueBrackets::Reads::best && !holds_reference(text.substr(from, begin + name.size() - from));
 }
 
@@ -122,7 +122,7 @@ std::size_t read_pair(std::string_view text, std::size_t at, Pairs& pairs, Metri
   return end;
 }
 
-constexpr int fewest_settings = 2;
+constexpr int min_settings = 2;
 
 // Two such values make the line a dump of settings: "amp=True, batch=4, cache=False, …".
 bool is_setting(std::string_view value) { return value.starts_with("True") || value.starts_with("False") || value.starts_with("None"); }
@@ -145,7 +145,7 @@ bool read_pairs(std::string_view text, MetricLine& line) {
     if (is_setting(text.substr(at + 1))) ++settings;
     at = read_pair(text, at, pairs, line);
   }
-  if (settings >= fewest_settings || is_argument(text, line)) return line = {}, false;
+  if (settings >= min_settings || is_argument(text, line)) return line = {}, false;
   if (!line.step) line.step = pairs.aside.step;
   if (!line.epoch && pairs.aside.epoch) read_epoch(text, line, true);
   return line.metrics.size() > before || line.epoch || line.step;

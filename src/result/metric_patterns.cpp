@@ -21,10 +21,10 @@ namespace trainstep::result {
 namespace {
 
 // For one pattern: its program and the state cached by searches. Forty patterns take at most 5 MB; typical ones a few KB each.
-constexpr std::int64_t most_memory = std::int64_t{128} << 10U;
-constexpr int most_matches = 10;
+constexpr std::int64_t max_memory = std::int64_t{128} << 10U;
+constexpr int max_matches = 10;
 constexpr std::size_t near_end = 1000;
-constexpr std::size_t longest_word = 100;
+constexpr std::size_t max_word_length = 100;
 
 re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
 std::string_view view(const re2::StringPiece& text) { return {text.data(), text.size()}; }
@@ -32,7 +32,7 @@ std::string_view view(const re2::StringPiece& text) { return {text.data(), text.
 RE2::Options regex_options() {
   RE2::Options options;
   options.set_log_errors(false);
-  options.set_max_mem(most_memory);
+  options.set_max_mem(max_memory);
   return options;
 }
 
@@ -119,14 +119,14 @@ std::optional<Number> MetricPatterns::Pattern::find_last(std::string_view text) 
     if (number) last = number;
     found = std::max(found, number ? Found::number : Found::no_number);
     from = static_cast<std::size_t>(groups[0].data() - text.data()) + std::max<std::size_t>(groups[0].size(), 1);
-    if (count != most_matches || text.size() - std::min(from, text.size()) <= near_end || !match(text, from)) continue;
+    if (count != max_matches || text.size() - std::min(from, text.size()) <= near_end || !match(text, from)) continue;
     last.reset();
     if (const auto near = std::min(text.find_first_of(" \t", text.size() - near_end), text.size()); match(text, near)) {
       from = near;
     } else {  // from the beginning of the word: the last match may be part of a longer one
       const auto at = last_from(text, from);
       const auto word = text.substr(0, at + 1).find_last_of(" \t") + 1;
-      from = std::max({from, word, at - std::min(at, longest_word)});
+      from = std::max({from, word, at - std::min(at, max_word_length)});
     }
   }
   return last;
@@ -138,11 +138,11 @@ Result<void> check_metric_name(std::string_view name) {
   std::ranges::replace(plain, ':', '_');
   if (is_name(plain) && !name.starts_with(':')) return {};
   return input_error(fmt::format("{} is not a valid metric name; use letters, digits and _ . - / :, starting with a letter, at most {}",
-                                 shown_value("", Json(std::string(name))), longest_name));
+                                 shown_value("", Json(std::string(name))), max_name_length));
 }
 
 Result<void> check_regex(std::string_view text) {
-  if (text.size() > longest_regex) return input_error(fmt::format("the pattern has {} bytes, the limit is {}", text.size(), longest_regex));
+  if (text.size() > max_regex_length) return input_error(fmt::format("the pattern has {} bytes, the limit is {}", text.size(), max_regex_length));
   const RE2 regex(piece(text), regex_options());
   if (!regex.ok()) return refusal(regex);
   if (regex.NumberOfCapturingGroups() == 0) return input_error("the pattern has no group; put the value in parentheses: loss is ([0-9.]+)");
@@ -150,7 +150,7 @@ Result<void> check_regex(std::string_view text) {
 }
 
 Result<void> check_definitions(const std::vector<MetricDefinition>& definitions) {
-  if (definitions.size() > most_definitions) return input_error(fmt::format(": {} items, the limit is {}", definitions.size(), most_definitions));
+  if (definitions.size() > max_definitions) return input_error(fmt::format(": {} items, the limit is {}", definitions.size(), max_definitions));
   for (std::size_t i = 0; i < definitions.size(); ++i) {
     const auto& [name, regex] = definitions[i];
     TRY(in_context(fmt::format("[{}].name", i), check_metric_name(name)));

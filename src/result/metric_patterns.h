@@ -20,8 +20,8 @@ struct MetricDefinition {
   bool operator==(const MetricDefinition&) const = default;
 };
 
-inline constexpr std::size_t most_definitions = 40;  // the limit of SageMaker
-inline constexpr std::size_t longest_regex = 1000;
+inline constexpr std::size_t max_definitions = 40;  // the limit of SageMaker
+inline constexpr std::size_t max_regex_length = 1000;
 
 // Errors (input), without the location: an invalid metric name; a pattern that RE2 refuses, that has no group, or that exceeds the memory limit of
 // one pattern (128 KB).

@@ -15,17 +15,17 @@ void Phrase::add(std::string_view word) {
 }
 
 std::size_t Phrase::name_before_of() const {
-  for (std::size_t i = 1; i < std::min(m_count, most_words); ++i) {
+  for (std::size_t i = 1; i < std::min(m_count, max_words); ++i) {
     if (!joins(m_words[i])) continue;
-    const bool of_class = i + 1 < std::min(m_count, most_words) && m_words[i + 1] == "class";
+    const bool of_class = i + 1 < std::min(m_count, max_words) && m_words[i + 1] == "class";
     return !of_class && metric_kind(m_words[i - 1]) != MetricKind::none && (i == 1 || names_data(m_words[0])) ? i : 0;
   }
   return 0;
 }
 
-bool Phrase::is_of_part(std::size_t words) const {
+bool Phrase::belongs_to_part(std::size_t words) const {
   constexpr std::array<std::string_view, 7> wholes{"model", "network", "net", "classifier", "ensemble", "baseline", "system"};
-  if (m_count != words + 2 || m_count > most_words || m_has_number || m_words[words] != "of") return false;
+  if (m_count != words + 2 || m_count > max_words || m_has_number || m_words[words] != "of") return false;
   const auto word = m_words[words + 1];
   return !is_upper(word.front()) && !names_data(word) && std::ranges::find(wholes, word) == wholes.end();
 }

@@ -15,7 +15,7 @@ namespace {
 // An uncertain value is accepted next to a certain one, next to another one of its kind, or in a line with an epoch or step.
 bool take_values(SentenceReader& reader, MetricLine& line) {
   auto& values = reader.values();
-  const bool placed = reader.placed() || line.epoch || line.step;
+  const bool placed = reader.has_position() || line.epoch || line.step;
   const auto count = [&](MetricKind kind, bool sure) {
     return std::ranges::count_if(values, [&](const SentenceValue& each) { return each.kind >= kind && (sure ? each.sure : !each.whole); });
   };

@@ -10,7 +10,7 @@ namespace {
 
 bool may_be_named(std::string_view text, std::size_t number) {
   auto end = number;
-  while (end > 0 && number - end <= widest_gap && belongs_to_separator(text[end - 1])) --end;
+  while (end > 0 && number - end <= max_gap && belongs_to_separator(text[end - 1])) --end;
   if (end == number || end == 0) return false;
   const auto word = word_before(text, end);
   return !word.empty() && is_letter(word.front()) && may_end_name(word);
@@ -32,7 +32,7 @@ bool may_be_labelled(std::string_view text, std::size_t colon) {
     if (end > 0 && text[end - 1] == ' ' && names_step(word_before(text, end - 1))) return true;
   }
   const auto value = text.find_first_not_of(" \t", colon + 1);
-  return value != std::string_view::npos && value - colon <= widest_gap && has("0123456789.+-nNiI", text[value]) && may_be_named(text, value);
+  return value != std::string_view::npos && value - colon <= max_gap && has("0123456789.+-nNiI", text[value]) && may_be_named(text, value);
 }
 
 // "loss nan", "epoch 2 loss 1": without a point or a colon
@@ -58,7 +58,7 @@ bool shows_scalar(std::string_view text) {
   if (open == std::string_view::npos) return false;
   auto begin = open;
   while (begin > 0 && open - begin < 14 && (belongs_to_name(text[begin - 1]))) --begin;
-  return begins_shown(text.substr(begin)) && may_be_named(text, begin);
+  return starts_with_tensor_repr(text.substr(begin)) && may_be_named(text, begin);
 }
 
 // "Accuracy of …", "Test accuracy of …"

@@ -12,8 +12,8 @@
 namespace trainstep::result {
 namespace {
 
-constexpr std::size_t most_columns = 40;
-constexpr std::size_t longest_row = 1000;
+constexpr std::size_t max_columns = 40;
+constexpr std::size_t max_row_length = 1000;
 
 std::string_view take_word(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
@@ -26,7 +26,7 @@ std::string_view take_word(std::string_view& text) {
 // mAP@.5:.95" are two columns.
 std::vector<std::string_view> columns_of(std::string_view text) {
   std::vector<std::string_view> columns;
-  for (text = trim(text); !text.empty() && columns.size() <= most_columns; text = trim(text)) {
+  for (text = trim(text); !text.empty() && columns.size() <= max_columns; text = trim(text)) {
     auto end = std::min({text.find("  "), text.find('\t'), text.size()});
     if (const auto blank = text.find(' '); blank < end && has(text.substr(0, blank), '@')) end = blank;
     columns.push_back(text.substr(0, end));
@@ -102,7 +102,7 @@ bool MetricTable::may_read(std::string_view line) const {
 }
 
 bool MetricTable::read(std::string_view text, MetricLine& line) {
-  return text.size() <= longest_row && may_read(text) &&
+  return text.size() <= max_row_length && may_read(text) &&
          (m_coco.read(text, line) || read_box(text, line) || read_row(text, line) || read_header(text));
 }
 
@@ -123,7 +123,7 @@ bool MetricTable::read_box(std::string_view text, MetricLine& line) {
 
 bool MetricTable::read_header(std::string_view text) {
   const auto labels = columns_of(without_bar(text));
-  if (labels.size() < 3 || labels.size() > most_columns) return false;
+  if (labels.size() < 3 || labels.size() > max_columns) return false;
   const auto first = first_column(labels.front());
   if (first == First::none) return false;
   std::vector<std::string> columns;

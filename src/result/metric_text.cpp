@@ -77,11 +77,11 @@ bool skip(std::string_view& text, std::string_view word) {
 
 std::string_view word_before(std::string_view text, std::size_t end) {
   auto start = end;
-  while (start > 0 && end - start <= longest_name && belongs_to_word(text[start - 1])) --start;
+  while (start > 0 && end - start <= max_name_length && belongs_to_word(text[start - 1])) --start;
   return text.substr(start, end - start);
 }
 
-bool begins_shown(std::string_view text) {
+bool starts_with_tensor_repr(std::string_view text) {
   constexpr std::array<std::string_view, 4> shown{"tensor(", "np.", "numpy.", "Array("};
   return std::ranges::any_of(shown, [&](std::string_view begin) { return text.starts_with(begin); });
 }
@@ -122,7 +122,7 @@ std::size_t range_end(std::string_view text, std::size_t end) {
 bool is_measured_name(std::string_view name) {
   const auto sign = name.find_first_of("@:");
   if (sign == std::string_view::npos) return is_name(name);
-  if (name.size() > longest_name || !is_name(name.substr(0, sign))) return false;
+  if (name.size() > max_name_length || !is_name(name.substr(0, sign))) return false;
   return name[sign] == '@' ? threshold_size(name.substr(sign)) == name.size() - sign : range_end(name, sign) == name.size();
 }
 
@@ -135,7 +135,7 @@ std::string plain_name(std::string_view name) {
 }
 
 void prepend_words(std::string_view words, std::string& name) {
-  if (words.empty() || words.size() + name.size() >= longest_name) return;
+  if (words.empty() || words.size() + name.size() >= max_name_length) return;
   name.insert(0, 1, '_').insert(0, words);
   std::ranges::replace_if(name, is_blank, '_');
 }
@@ -189,8 +189,8 @@ std::optional<double> take_grouped(std::string_view& text) {
 std::optional<double> take_scalar(std::string_view& text) {
   auto rest = text;
   const bool numpy = skip(rest, "np.") || skip(rest, "numpy.");
-  constexpr std::size_t longest_type = 10;
-  const auto near = rest.substr(0, longest_type + 1);
+  constexpr std::size_t max_type_length = 10;
+  const auto near = rest.substr(0, max_type_length + 1);
   const auto type = near.substr(0, near.find('('));
   const auto letters = type.substr(0, type.find_first_of("0123456789"));
   const bool known = numpy ? letters == "float" || letters == "int" || letters == "uint" : type == "tensor" || type == "Array";

@@ -14,9 +14,9 @@
 
 namespace trainstep::result {
 
-inline constexpr std::size_t longest_name = 100;
-inline constexpr std::size_t most_in_line = 100;  // values
-inline constexpr std::size_t widest_gap = 60;     // between a word and its value, as in a table
+inline constexpr std::size_t max_name_length = 100;
+inline constexpr std::size_t max_in_line = 100;  // values
+inline constexpr std::size_t max_gap = 60;       // between a word and its value, as in a table
 
 inline bool belongs_to_name(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '.' || c == '-' || c == '/'; }
 inline bool belongs_to_word(char c) { return belongs_to_name(c) || c == '@' || c == '\''; }
@@ -24,7 +24,7 @@ inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 inline char lower_letter(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 
 inline bool is_name(std::string_view name) {
-  return !name.empty() && name.size() <= longest_name && is_letter(name.front()) && std::ranges::all_of(name, belongs_to_name);
+  return !name.empty() && name.size() <= max_name_length && is_letter(name.front()) && std::ranges::all_of(name, belongs_to_name);
 }
 
 template <std::size_t N>
@@ -32,11 +32,11 @@ bool one_of(std::string_view word, const std::array<std::string_view, N>& words)
   return std::ranges::find(words, word) != words.end();
 }
 
-// The word that ends at `end`, whether or not it is a name; the last longest_name bytes of a longer one.
+// The word that ends at `end`, whether or not it is a name; the last max_name_length bytes of a longer one.
 std::string_view word_before(std::string_view text, std::size_t end);
 
 // "tensor(0.5, …)" and the like, as read by take_scalar().
-bool begins_shown(std::string_view text);
+bool starts_with_tensor_repr(std::string_view text);
 
 // The size of a suffix at the start of `text` that gives the rank or overlap at which a metric was measured: "@5", "@0.5", "@0.5:0.95", "@50-95",
 // "@[IoU=0.50:0.95]"; 0: there is none. In "@1:76.1" only "@1" is one: 76.1 is the value.

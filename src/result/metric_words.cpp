@@ -141,7 +141,7 @@ MetricKind kind_of_part(std::string_view part, std::string_view rest) {
 }  // namespace
 
 MetricKind metric_kind(std::string_view word) {
-  if (word.size() > longest_name || has_hash(word) || is_time(word)) return MetricKind::none;
+  if (word.size() > max_name_length || has_hash(word) || is_time(word)) return MetricKind::none;
   if (same_ignoring_case(word, "learning_rate") || same_ignoring_case(word, "grad_norm")) return MetricKind::rate;
   auto kind = MetricKind::none;
   bool setting = false;

@@ -1,4 +1,4 @@
-// The words that name metrics of a training. `name=0.3` is recognizable as a named value by its form; "loss 0.3" and "Acc: 91%" only by the word.
+// The words that name metrics of a training run. `name=0.3` is recognizable as a named value by its form; "loss 0.3" and "Acc: 91%" only by the word.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,7 +8,7 @@ namespace trainstep::result {
 
 enum class MetricKind {
   none,
-  rate,    // lr, error: also a setting, or not a number of a training; a metric next to another one, or with an epoch or step
+  rate,    // lr, error: also a setting, or not a number of a training run; a metric next to another one, or with an epoch or step
   usual,   // loss, score, precision: also a setting; a metric as above, or of a named part of the data ("val loss"), or capitalized ("Loss: 0.3")
   result,  // accuracy, auc, f1: always a metric
 };

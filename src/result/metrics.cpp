@@ -4,18 +4,18 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/longest_line.h"
+#include "base/max_line_length.h"
 #include "result/metric_line.h"
 #include "result/metric_patterns.h"
 
 namespace trainstep::result {
 namespace {
 
-constexpr std::size_t most_names = 2000;
-constexpr std::size_t most_curves = 200;  // of further names only the last value
-constexpr std::size_t most_points = 2000;
-constexpr std::size_t longest_tail = std::size_t{4} << 10U;
-constexpr std::size_t longest_pair = 200;  // including blanks
+constexpr std::size_t max_names = 2000;
+constexpr std::size_t max_curves = 200;  // of further names only the last value
+constexpr std::size_t max_points = 2000;
+constexpr std::size_t max_tail_length = std::size_t{4} << 10U;
+constexpr std::size_t max_pair_length = 200;  // including blanks
 
 using Axis = MetricSeries::Axis;
 
@@ -52,7 +52,7 @@ void MetricReader::Curve::add(MetricPoint point) {
     points.back() = point;
     return;
   }
-  if (points.size() >= most_points) {
+  if (points.size() >= max_points) {
     thin_out(points);
     stride *= 2;
   }
@@ -66,13 +66,13 @@ void MetricReader::take(const MetricLine& line, Time at) {
     auto found = m_index.find(metric.name);
     if (found == m_index.end()) {
       if (known) return;
-      if (m_curves.size() >= most_names) {
+      if (m_curves.size() >= max_names) {
         m_full = true;
         return;
       }
       found = m_index.emplace(metric.name, m_curves.size()).first;
       auto& curve = m_curves.emplace_back();
-      curve.last_only = m_curves.size() > most_curves;
+      curve.last_only = m_curves.size() > max_curves;
       auto& series = curve.series;
       series.name = metric.name;
       series.axis = line.step ? Axis::step : line.epoch || (line.of_epoch && m_progress.epoch) ? Axis::epoch : Axis::count;
@@ -99,7 +99,7 @@ void MetricReader::read(std::string_view text, Time at) {
 
 void MetricReader::feed(std::string_view line, Time at) {
   if (line.ends_with('\n')) line.remove_suffix(1);
-  const bool goes_on = line.size() > longest_line;
+  const bool goes_on = line.size() > max_line_length;
   if (goes_on || !m_tail.empty()) return feed_piece(line, goes_on, at);
   read(line, at);
 }
@@ -110,10 +110,10 @@ void MetricReader::feed(std::string_view line, Time at) {
   auto text = std::exchange(m_tail, {}).append(piece);
   if (goes_on) {
     auto from = text.find_last_of('\r', text.find_last_not_of('\r'));
-    for (const auto before : {text.size() - longest_pair, text.size()})
-      if (from == std::string::npos || text.size() - from > longest_tail) from = text.find_last_of(" \t\r", before);
+    for (const auto before : {text.size() - max_pair_length, text.size()})
+      if (from == std::string::npos || text.size() - from > max_tail_length) from = text.find_last_of(" \t\r", before);
     if (from == std::string::npos) from = 0;
-    m_tail = text.size() - from > longest_tail ? std::string(longest_pair, 'x') : text.substr(from);
+    m_tail = text.size() - from > max_tail_length ? std::string(max_pair_length, 'x') : text.substr(from);
     text.resize(from);
   }
   read(text, at);

@@ -53,7 +53,7 @@ class MetricPatterns;
 // (a=True, b=None, …).
 // The user's own patterns (metric_patterns.h) take precedence for the names that they define.
 // Names are [A-Za-z][A-Za-z0-9_.-/]*, also with a threshold (metric_text.h). Limits: 2000 names; a curve for the first 200, for the others the last
-// value. A line longer than longest_line arrives in pieces, each of which is read like a line.
+// value. A line longer than max_line_length arrives in pieces, each of which is read like a line.
 class MetricReader {
  public:
   MetricReader() = default;

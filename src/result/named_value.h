@@ -19,7 +19,7 @@ enum class Meaning {
 };
 Meaning meaning_of(std::string_view name);
 
-// Whether the name is used only for values of a training: "val_loss", not "alpha".
+// Whether the name is used only for values of a training run: "val_loss", not "alpha".
 bool tells_result(std::string_view name);
 
 std::optional<std::int64_t> whole(double value);

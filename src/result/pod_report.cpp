@@ -29,13 +29,13 @@ Json to_json(const MetricSeries& series) {
   return {{"name", series.name}, {"points", std::move(points)}};
 }
 
-// Malformed curves are dropped: they must not fail a training.
+// Malformed curves are dropped: they must not fail a training run.
 std::optional<MetricSeries> read_curve(const Json& json) {
-  constexpr std::size_t most_points = 4'000;
+  constexpr std::size_t max_points = 4'000;
   constexpr std::int64_t latest = 100'000'000'000;
   const auto* name = find(json, "name");
   const auto* points = find(json, "points");
-  if (name == nullptr || !name->is_string() || points == nullptr || !points->is_array() || points->empty() || points->size() > most_points)
+  if (name == nullptr || !name->is_string() || points == nullptr || !points->is_array() || points->empty() || points->size() > max_points)
     return std::nullopt;
   MetricSeries series{.name = name->get<std::string>(), .axis = MetricSeries::Axis::step, .points = {}};
   for (const auto& point : *points) {
@@ -48,12 +48,12 @@ std::optional<MetricSeries> read_curve(const Json& json) {
 }
 
 std::vector<MetricSeries> read_curves(const Json& output) {
-  constexpr std::size_t most_curves = 2'000;
+  constexpr std::size_t max_curves = 2'000;
   std::vector<MetricSeries> curves;
   const auto* list = find(output, "curves");
   if (list == nullptr || !list->is_array()) return curves;
   for (const auto& item : *list)
-    if (auto curve = read_curve(item); curve && curves.size() < most_curves) curves.push_back(std::move(*curve));
+    if (auto curve = read_curve(item); curve && curves.size() < max_curves) curves.push_back(std::move(*curve));
   return curves;
 }
 

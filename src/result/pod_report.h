@@ -42,7 +42,7 @@ struct PodReport {
 };
 
 // The kubelet's limit for a termination message (core/v1, terminationMessagePath).
-inline constexpr std::size_t longest_termination_message = 4096;
+inline constexpr std::size_t max_termination_message_size = 4096;
 
 // JSON, for the termination message and the record.
 std::string to_text(const PodReport& report);
@@ -50,7 +50,7 @@ std::string to_text(const PodReport& report);
 // Keeps at most `most` points of each curve, including the last one; 0 removes the curves.
 void thin_curves(PodReport& report, std::size_t most);
 // The limit for the points of all curves together in a record; the last value of each is kept.
-inline constexpr std::size_t most_reported_points = 20'000;
+inline constexpr std::size_t max_reported_points = 20'000;
 // None: the text is not a report, or one of another version.
 std::optional<PodReport> read_pod_report(std::string_view text);
 

@@ -12,7 +12,7 @@ struct PrefixedLine {
   std::string_view text;
 };
 
-// "(RayTrainWorker pid=123, ip=10.0.0.1) " (Ray), the size of it; 0: none.
+// The size of Ray's prefix, "(RayTrainWorker pid=123, ip=10.0.0.1) "; 0: none.
 inline std::size_t ray_prefix(std::string_view line) {
   const auto end = line.starts_with('(') ? line.substr(0, 120).find(") ") : std::string_view::npos;
   if (end == std::string_view::npos) return 0;
@@ -38,7 +38,7 @@ inline PrefixedLine split_rank_prefix(std::string_view line) {
     if (line.substr(end).starts_with(stream)) end += stream.size();
   if (end == line.size() || line[end] != ':') return {{}, line};
   ++end;
-  const bool tagged_by_mpirun = line[end - 2] == '>';  // which adds no blank
+  const bool tagged_by_mpirun = line[end - 2] == '>';  // which adds no space
   if (!tagged_by_mpirun && end < line.size() && line[end] == ' ') ++end;
   return {line.substr(0, end), line.substr(end)};
 }

@@ -20,8 +20,8 @@ bool is_other(double value, double than) { return value != than && !(std::isnan(
 void tell_apart(std::string_view text, MetricLine& line) {
   auto& metrics = line.metrics;
   auto& pairs = line.pairs;
-  if (metrics.size() > most_in_line || pairs.size() != metrics.size()) return;  // of more the last ones count
-  std::bitset<most_in_line> several;
+  if (metrics.size() > max_in_line || pairs.size() != metrics.size()) return;  // of more the last ones count
+  std::bitset<max_in_line> several;
   for (std::size_t i = 0; i < metrics.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (metrics[i].name == metrics[j].name) several.set(i).set(j);

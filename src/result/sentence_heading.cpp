@@ -29,7 +29,7 @@ void SentenceHeading::take(const Phrase& phrase, Gap gap, bool level, bool count
   else if (m_all && !names_data(last) && !names_step(last) && !same_ignoring_case(last, "epoch"))
     m_kind = Kind::other;
   m_all = m_all && !starts_ignoring_case(last, "err");  // "error: code=5"
-  m_title = phrase.name(of != 0 ? of : std::min(phrase.count(), most_words));
+  m_title = phrase.name(of != 0 ? of : std::min(phrase.count(), max_words));
 }
 
 bool SentenceHeading::complete(std::string& name, std::string_view printed) {
@@ -38,7 +38,8 @@ bool SentenceHeading::complete(std::string& name, std::string_view printed) {
   if (m_kind == Kind::goal ? metric || of_data : m_kind == Kind::setting && !metric && of_data) return name.clear(), true;
   const bool headed = m_kind == Kind::metric && (of_data || (m_all && (!holds_setting(name) || name == "min")));
   m_all = m_all && headed && !metric;
-  if (metric || !(headed || (m_kind == Kind::other && of_data && !holds_setting(name))) || m_title.size() + name.size() >= longest_name) return false;
+  if (metric || !(headed || (m_kind == Kind::other && of_data && !holds_setting(name))) || m_title.size() + name.size() >= max_name_length)
+    return false;
   if (m_kind == Kind::other && !has(printed, '.'))
     name.clear();  // "Samples: train=60000"
   else if (of_data)

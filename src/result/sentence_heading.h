@@ -1,4 +1,4 @@
-// Words that stand before several values of a line, and name them together.
+// Words before several values of a line that are part of the name of each.
 //   AUC: train=0.95, valid=0.93    train_AUC=0.95 valid_AUC=0.93
 //   F1 (macro=0.8, micro=0.9)      F1_macro=0.8 F1_micro=0.9
 // SPDX-License-Identifier: Apache-2.0
@@ -16,7 +16,7 @@ class SentenceHeading {
  public:
   // A phrase without a value of its own replaces the heading; `gap` follows it. `level`: a log level precedes it; `counted`: a number does.
   void take(const Phrase& phrase, Gap gap, bool level, bool counted);
-  // A value that stands below no heading ends it.
+  // A value that does not belong to a heading ends it.
   void end() { m_kind = Kind::none; }
   // From here on it applies only to names of data: "F1 (macro=0.8) train=0.9".
   void narrow() { m_all = false; }

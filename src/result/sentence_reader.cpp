@@ -16,7 +16,7 @@
 namespace trainstep::result {
 namespace {
 
-constexpr std::size_t longest_abbreviation = 6;  // "Avg." and "Valid." do not end a sentence
+constexpr std::size_t max_abbreviation_length = 6;  // "Avg." and "Valid." do not end a sentence
 
 // "* Acc@1 69.8 Acc@5 89.1" concludes the test of PyTorch's imagenet example and those modeled on it.
 bool concludes_test(std::string_view text) {
@@ -27,7 +27,7 @@ bool concludes_test(std::string_view text) {
 
 // "(best)" at the start of a line, if `text` is the line up to the bracket's end.
 bool is_leading_remark(std::string_view text) {
-  if (text.size() > longest_name) return false;
+  if (text.size() > max_name_length) return false;
   text = trim(text);
   return text.starts_with('(') && text.find_first_of("()", 1) == text.size() - 1;
 }
@@ -88,12 +88,12 @@ void SentenceReader::read_word() {
   }
   if (is_level(word)) {
     end_phrase();
-    m_unsaid = true;
+    m_data_not_for_pairs = true;
     m_level = true;
     return;
   }
   m_phrase.add(word);
-  if (word.ends_with('.') && word.size() > longest_abbreviation) end_phrase();
+  if (word.ends_with('.') && word.size() > max_abbreviation_length) end_phrase();
 }
 
 void SentenceReader::read_sign() {
@@ -135,13 +135,13 @@ void SentenceReader::read_sign() {
 }
 
 // Ends a phrase that has no value.
-void SentenceReader::end_phrase(bool heads) {
+void SentenceReader::end_phrase(bool may_be_heading) {
   if (names_data(m_phrase.first()))
     take_data(m_phrase.first(), m_level && m_phrase.count() == 1 && m_gap == Gap::colon);
   else if (const auto behind = m_phrase.data_behind(); m_gap == Gap::colon && !behind.empty())  // "Results on the test set: …"
     take_data(behind);
   m_label = label();
-  if (heads) m_heading.take(m_phrase, m_gap, m_level, m_counted);
+  if (may_be_heading) m_heading.take(m_phrase, m_gap, m_level, m_counted);
   begin_phrase();
 }
 
@@ -163,9 +163,9 @@ std::string_view SentenceReader::label() const {
   return words.find_first_of("./'@") == std::string_view::npos ? words : std::string_view();
 }
 
-void SentenceReader::take_data(std::string_view word, bool unsaid) {
+void SentenceReader::take_data(std::string_view word, bool not_for_pairs) {
   m_data = word;
-  m_unsaid = unsaid && starts_ignoring_case(word, "train");
+  m_data_not_for_pairs = not_for_pairs && starts_ignoring_case(word, "train");
 }
 
 // Skips what is neither word, value nor separator: times, versions, addresses.
@@ -195,14 +195,14 @@ bool SentenceReader::begins_number() const {
   if (at < m_text.size() && m_text[at] == '.') ++at;
   if (at < m_text.size() && is_digit(m_text[at])) return true;
   auto rest = m_text.substr(at);
-  const bool named = starts_ignoring_case(rest, "nan") || starts_ignoring_case(rest, "inf") || begins_shown(rest);
+  const bool named = starts_ignoring_case(rest, "nan") || starts_ignoring_case(rest, "inf") || starts_with_tensor_repr(rest);
   const bool expected = m_gap == Gap::colon || m_gap == Gap::arrow || (m_gap == Gap::blank && metric_kind(m_phrase.last()) != MetricKind::none);
   return named && expected && take_scalar(rest) && ends_value(rest);
 }
 
 void SentenceReader::read_number() {
   auto rest = m_text.substr(m_at);
-  const bool near = m_at - m_gap_from <= widest_gap;
+  const bool near = m_at - m_gap_from <= max_gap;
   if (m_phrase.name_before_of() != 0 && m_gap == Gap::blank) {  // "on the 10000 test images"
     if (take_number(rest)) m_at = m_text.size() - rest.size();
     return m_phrase.add_number();
@@ -210,7 +210,7 @@ void SentenceReader::read_number() {
   if (m_phrase.count() == 0 || m_gap == Gap::bracket) {  // "[   64/60000]", "Test: [  0/196]"
     auto of = rest;
     m_partial = m_partial || (take_count(of) && of.starts_with('/') && of.size() > 1 && is_digit(of[1]));
-    m_placed = m_placed || (m_partial && m_phrase.count() == 0);
+    m_has_position = m_has_position || (m_partial && m_phrase.count() == 0);
   }
   if (near && m_phrase.count() > 0 && (read_position(rest) || read_value(rest))) {
     m_at = m_text.size() - rest.size();
@@ -233,7 +233,7 @@ bool SentenceReader::read_position(std::string_view& rest) {
   const auto number = epoch ? take_count(rest) : take_long_count(rest);
   if (!number || (!rest.empty() && (is_letter(rest.front()) || rest.front() == '.'))) return false;
   if (!epoch && !m_step) m_step = number;
-  m_placed = true;
+  m_has_position = true;
   if (names_data(m_phrase.first())) take_data(m_phrase.first(), true);
   if (m_phrase.any(holds_reference))
     m_label = label(), m_counts_label = true;  // "Best epoch: 3, loss=0.2"
@@ -274,7 +274,7 @@ bool SentenceReader::read_value(std::string_view& rest) {
   if (remark && !m_phrase.any(holds_reference) && !holds_reference(m_label)) return false;
   if (const auto words = m_phrase.name_before_of(); words != 0) {
     const auto data = m_phrase.data_behind();
-    const auto name = m_phrase.name(m_phrase.is_of_part(words) ? m_phrase.count() : words);
+    const auto name = m_phrase.name(m_phrase.belongs_to_part(words) ? m_phrase.count() : words);
     if (m_gap != Gap::colon || !store(name, metric_kind(m_phrase.word(words - 1)), *number, whole, data)) return false;
     if (!data.empty()) take_data(data);
     return true;
@@ -296,7 +296,7 @@ std::string_view SentenceReader::data_behind(std::string_view& rest) const {
 
 // `data`: the data named after the name or the value.
 bool SentenceReader::store(std::string name, MetricKind kind, double number, bool whole, std::string_view data) {
-  if (kind == MetricKind::none || m_phrase.any(names_setting) || m_phrase.any(makes_sentence) || name.size() > longest_name) return false;
+  if (kind == MetricKind::none || m_phrase.any(names_setting) || m_phrase.any(makes_sentence) || name.size() > max_name_length) return false;
   const bool of_data = !data.empty() || m_phrase.any(holds_data);
   if (names_data(m_phrase.first()) && m_phrase.count() > 1) take_data(m_phrase.first());
   const bool titled = (m_gap == Gap::colon || m_gap == Gap::arrow) && !whole && is_upper(m_phrase.first().front());
@@ -306,7 +306,7 @@ bool SentenceReader::store(std::string name, MetricKind kind, double number, boo
     prepend_words(m_label, name);
   else if (!data.empty() && (!of_data || !holds_data(name)))
     prepend_words(data, name);
-  if (m_values.size() < most_in_line)
+  if (m_values.size() < max_in_line)
     m_values.push_back({.metric = {std::move(name), number, false},
                         .place = {m_at, m_at, m_label},
                         .kind = kind,
@@ -367,7 +367,7 @@ void SentenceReader::read_pair(std::size_t number) {
   }
   if (data.empty() && first_is_data) data = first;
   if (data.empty() && names_data(m_phrase.last()) && !m_phrase.any(belongs_to_sentence)) data = m_phrase.last();  // "Epoch 1 done. Eval loss=0.85"
-  if (data.empty() && kind != MetricKind::rate && !m_unsaid) data = m_data;
+  if (data.empty() && kind != MetricKind::rate && !m_data_not_for_pairs) data = m_data;
   const auto before = m_phrase.any(holds_reference) || !holds_reference(m_label) ? label() : m_label;
   if (name.empty())
     m_dropped = true;
@@ -384,7 +384,7 @@ void SentenceReader::read_pair(std::size_t number) {
 
 // Whether the line has neither a position of its own nor other values with "best" and the like in their names, beside which the rest are current.
 bool SentenceReader::tells_only_best(std::size_t number) const {
-  if (m_placed || m_line.epoch || m_line.step) return false;
+  if (m_has_position || m_line.epoch || m_line.step) return false;
   for (std::size_t i = 0; i < m_line.pairs.size(); ++i)
     if (i != number && holds_reference(m_line.metrics[i].name)) return false;
   return true;
@@ -397,8 +397,8 @@ bool SentenceReader::extends(std::string_view name) const {
     return ends_sentence || joins(word) || belongs_to_sentence(word) || names_setting(word) ||
            !std::ranges::all_of(without_dot(word), belongs_to_word) || without_dot(word).find_first_of("./'@") != std::string_view::npos;
   };
-  return m_phrase.count() > 0 && m_phrase.count() < most_words && !m_phrase.any(is_other) && (!m_counted || names_data(m_phrase.first())) &&
-         m_phrase.size() + name.size() < longest_name;
+  return m_phrase.count() > 0 && m_phrase.count() < max_words && !m_phrase.any(is_other) && (!m_counted || names_data(m_phrase.first())) &&
+         m_phrase.size() + name.size() < max_name_length;
 }
 
 // "(n=100)" after a value, if none of it was read.

@@ -4,9 +4,9 @@
 // signs after the phrase are the gap (sentence_separators.h). A number after a phrase and a gap is the position in the training if the phrase ends in
 // "epoch", "step" and the like, and a value if it ends in a metric's word (metric_words.h). Either ends the phrase. So does any other sign; a phrase
 // without a value is kept as what it says about the next ones: the data ("Test set: …"), a label ("Best: …"), a heading (sentence_heading.h). What is
-// neither word, number nor sign, as a time or an address, is skipped up to the next blank. At the place of a pair (metric_pairs.h) the reader only
-// completes the pair's name by the words before it. Whether an uncertain value counts is decided after the walk, by what else the line has
-// (metric_sentence.cpp).
+// neither word, number nor sign, as a time or an address, is skipped up to the next blank. A pair ("loss=0.1", found before by
+// metric_pairs.h) is not read again; the words before it only complete its name. Whether an uncertain value counts is decided after the walk, by what
+// else the line has (metric_sentence.cpp).
 //
 // "Test set: Average loss: 0.05": the data are "Test"; the phrase "Average loss", the gap ":", the value 0.05 → Test_Average_loss=0.05.
 // SPDX-License-Identifier: Apache-2.0
@@ -45,7 +45,7 @@ class SentenceReader {
   // What the walk has found.
   [[nodiscard]] std::vector<SentenceValue>& values() { return m_values; }
   [[nodiscard]] std::optional<double> step() const { return m_step; }
-  [[nodiscard]] bool placed() const { return m_placed; }  // the line has the position in the training
+  [[nodiscard]] bool has_position() const { return m_has_position; }  // the line has the position in the training
 
  private:
   // What stands at m_at: each consumes it.
@@ -64,8 +64,8 @@ class SentenceReader {
 
   // The phrase, and what remains of it.
   void begin_phrase();
-  void end_phrase(bool heads = true);
-  void take_data(std::string_view word, bool unsaid = false);
+  void end_phrase(bool may_be_heading = true);
+  void take_data(std::string_view word, bool not_for_pairs = false);
   [[nodiscard]] std::string_view label() const;
   [[nodiscard]] bool extends(std::string_view name) const;
   [[nodiscard]] bool tells_only_best(std::size_t number) const;
@@ -87,17 +87,17 @@ class SentenceReader {
   std::size_t m_gap_from = 0;
 
   // What earlier phrases of the line have said.
-  std::string_view m_data;      // "Test" in "Test set: …"
-  bool m_unsaid = false;        // m_data does not apply to pairs: "INFO train: loss=0.5" names a logger, "Train Epoch: 1 … loss=0.5" the epoch
-  std::string_view m_label;     // the last words that have no value: "Best" in "Best: loss=0.2 acc=0.9"
-  bool m_counts_label = false;  // the label belongs to a count, as in "best epoch 3"
-  bool m_partial = false;       // the line has the position within an epoch or a test: "[10/196]"
+  std::string_view m_data;            // "Test" in "Test set: …"
+  bool m_data_not_for_pairs = false;  // m_data does not apply to pairs: "INFO train: loss=0.5" names a logger, "Train Epoch: 1 … loss=0.5" the epoch
+  std::string_view m_label;           // the last words that have no value: "Best" in "Best: loss=0.2 acc=0.9"
+  bool m_counts_label = false;        // the label belongs to a count, as in "best epoch 3"
+  bool m_partial = false;             // the line has the position within an epoch or a test: "[10/196]"
   SentenceHeading m_heading;
 
   // What has been found.
   std::vector<SentenceValue> m_values;
   std::optional<double> m_step;
-  bool m_placed = false;
+  bool m_has_position = false;
   bool m_if_known = false;  // the value being read counts only for a known name
   bool m_dropped = false;   // the name of a pair is empty: it does not count
 };

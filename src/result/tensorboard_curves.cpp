@@ -11,10 +11,10 @@
 namespace trainstep::result {
 namespace {
 
-constexpr std::size_t most_tags = 2000;
-constexpr std::size_t most_with_points = 200;
-constexpr std::size_t most_steps = 2000;
-constexpr std::size_t longest_tag = 200;  // of run and tag together; longer ones are ignored
+constexpr std::size_t max_tags = 2000;
+constexpr std::size_t max_with_points = 200;
+constexpr std::size_t max_steps = 2000;
+constexpr std::size_t max_tag_length = 200;  // of run and tag together; longer ones are ignored
 
 // Accepts any double; an invalid time becomes 1970.
 Time time_of(double seconds) {
@@ -54,7 +54,7 @@ void TensorboardCurves::Curve::add(const MetricPoint& point) {
   if (after > 0) points.pop_back();
   points.push_back(point);
   if (++after >= stride) after = 0;
-  if (points.size() <= most_steps || after > 0) return;
+  if (points.size() <= max_steps || after > 0) return;
   for (std::size_t i = 1; 2 * i < points.size(); ++i) points[i] = points[2 * i];
   points.resize((points.size() + 1) / 2);
   stride *= 2;
@@ -65,12 +65,12 @@ TensorboardCurves::Curve* TensorboardCurves::curve_of(const Key& key, const Tens
   if (value.tag == "hp_metric" && value.number == -1) return nullptr;  // Lightning's placeholder for a metric of the hyperparameters
   if (const auto known = m_index.find(key); known != m_index.end()) return &m_curves[known->second].second;
   if (value.tensor && value.plugin != "scalars") return nullptr;
-  if (key.first.size() + key.second.size() > longest_tag) return nullptr;
-  m_full = m_full || m_curves.size() >= most_tags;
-  if (m_curves.size() >= most_tags) return nullptr;
+  if (key.first.size() + key.second.size() > max_tag_length) return nullptr;
+  m_full = m_full || m_curves.size() >= max_tags;
+  if (m_curves.size() >= max_tags) return nullptr;
   m_index.emplace(key, m_curves.size());
   auto& curve = m_curves.emplace_back(key, Curve()).second;
-  curve.last_only = m_curves.size() > most_with_points;
+  curve.last_only = m_curves.size() > max_with_points;
   return &curve;
 }
 

@@ -21,8 +21,8 @@ namespace trainstep::result {
 // Accepts the events of a folder of logs; those of one run in the order in which they were written. Limits: 2000 curves; for the first 200 up to 2000
 // points, thinned out evenly, for the others only the last point.
 //
-// Steps increase: a value discards the values of its own and of later steps, as in TensorBoard (a training resumed from an older checkpoint writes
-// them again; tensorboard/data/server/reservoir.rs), and a restart discards those of all tags of its run.
+// Steps increase: a value discards the values of its own and of later steps, as in TensorBoard (a training run resumed from an older checkpoint
+// writes them again; tensorboard/data/server/reservoir.rs), and a restart discards those of all tags of its run.
 class TensorboardCurves {
  public:
   // Older events were not written by this training and are ignored.

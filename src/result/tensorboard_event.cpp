@@ -193,7 +193,7 @@ void read_value(std::string_view message, std::vector<TensorboardEvent::Value>& 
 void read_summary(const Bytes& bytes, const WireField& summary, std::vector<TensorboardEvent::Value>& values) {
   WireReader reader(bytes, summary.begin, summary.begin + summary.size);
   while (const auto field = reader.next()) {
-    if (field->number != 1 || field->type != Type::bytes || field->size > longest_scalar || values.size() >= most_values) continue;
+    if (field->number != 1 || field->type != Type::bytes || field->size > max_scalar_length || values.size() >= max_values) continue;
     read_value(std::string(bytes(field->begin, field->size)), values);
   }
 }

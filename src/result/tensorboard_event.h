@@ -26,9 +26,9 @@ struct TensorboardEvent {
 };
 
 // A larger value is not a scalar and is not read: an image, a histogram, the graph of a model.
-inline constexpr std::size_t longest_scalar = 4096;
+inline constexpr std::size_t max_scalar_length = 4096;
 // Of one event; further values are dropped.
-inline constexpr std::size_t most_values = 10'000;
+inline constexpr std::size_t max_values = 10'000;
 
 // Reads the message from `begin` to `end`. None: not an event. A scalar has one of two forms: `simple_value`
 // (tensorflow/core/framework/summary.proto), or a tensor of one number (tensor.proto): float, double, an integer, bool, in any of its fields.

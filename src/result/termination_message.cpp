@@ -28,7 +28,7 @@ std::string termination_message(std::string_view text) {
   std::string line(text);
   std::ranges::replace_if(line, breaks_line, ' ');
   line = printable(line);
-  return line.size() <= longest_termination_message ? line : beginning_of(std::move(line), longest_termination_message - more.size());
+  return line.size() <= max_termination_message_size ? line : beginning_of(std::move(line), max_termination_message_size - more.size());
 }
 
 }  // namespace trainstep::result

@@ -9,7 +9,7 @@
 namespace trainstep::result {
 namespace {
 
-constexpr std::size_t longest_value = 60;  // with its deviation, and the parts of a BLEU score
+constexpr std::size_t max_value_length = 60;  // with its deviation, and the parts of a BLEU score
 
 bool opens(char c) { return c == '(' || c == '[' || c == '{'; }
 bool closes(char c) { return c == ')' || c == ']' || c == '}'; }
@@ -20,7 +20,7 @@ void drop_blanks(std::string_view& text) { text = text.substr(0, text.find_last_
 std::string_view take_last_word(std::string_view& text) {
   drop_blanks(text);
   auto start = text.size();
-  while (start > 0 && text.size() - start < longest_name && (belongs_to_name(text[start - 1]) || text[start - 1] == '@')) --start;
+  while (start > 0 && text.size() - start < max_name_length && (belongs_to_name(text[start - 1]) || text[start - 1] == '@')) --start;
   const auto word = text.substr(start);
   text = text.substr(0, start);
   return word;
@@ -37,7 +37,7 @@ bool is_numeric(std::string_view word) {
 std::string_view take_value(std::string_view& text) {
   std::string_view value;
   const auto end = text.size();
-  for (auto rest = text; end - rest.size() <= longest_value;) {
+  for (auto rest = text; end - rest.size() <= max_value_length;) {
     drop_blanks(rest);
     const auto bracket = rest.ends_with(')') ? rest.rfind('(') : std::string_view::npos;
     const auto start = rest.substr(0, bracket).find_last_of(" \t:=|,;([{") + 1;
@@ -76,7 +76,7 @@ ValueBrackets::Reads ValueBrackets::after_what(std::size_t open) const {
   if (!value.empty()) return metric ? Reads::best : whole ? Reads::all : Reads::metrics;
   if (!metric) return Reads::all;
   // "F1 (threshold=0.5): 0.91"
-  const auto close = m_text.substr(open, longest_name).find_first_of(")]}");
+  const auto close = m_text.substr(open, max_name_length).find_first_of(")]}");
   if (close == std::string_view::npos) return Reads::all;
   auto behind = m_text.substr(open + close + 1);
   const auto gap = behind.substr(0, behind.find_first_not_of(" :="));

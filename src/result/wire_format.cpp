@@ -4,7 +4,7 @@
 namespace trainstep::result {
 namespace {
 
-constexpr std::size_t longest_varint = 10;
+constexpr std::size_t max_varint_length = 10;
 
 std::uint64_t little_endian(std::string_view text) {
   std::uint64_t value = 0;
@@ -20,7 +20,7 @@ Bytes bytes_of(std::string_view text) {
 
 std::optional<std::uint64_t> take_varint(std::string_view& text) {
   std::uint64_t value = 0;
-  for (std::size_t i = 0; i < text.size() && i < longest_varint; ++i) {
+  for (std::size_t i = 0; i < text.size() && i < max_varint_length; ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     value |= static_cast<std::uint64_t>(byte & 0x7FU) << (7 * i);
     if ((byte & 0x80U) != 0) continue;
@@ -37,7 +37,7 @@ std::optional<WireField> WireReader::next() {
   if (m_broken || m_at >= m_end) return std::nullopt;
   m_broken = true;  // until the field is complete
   if (m_left-- == 0) return std::nullopt;
-  auto head = m_bytes(m_at, 2 * longest_varint);
+  auto head = m_bytes(m_at, 2 * max_varint_length);
   const auto left = m_end - m_at;
   if (head.size() > left) head = head.substr(0, left);
   const auto all = head.size();

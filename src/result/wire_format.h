@@ -24,7 +24,7 @@ struct WireField {
 };
 
 // A message with more fields is treated as invalid.
-inline constexpr std::size_t most_fields = 100'000;
+inline constexpr std::size_t max_fields = 100'000;
 
 // The fields of the message from `begin` to `end`. Reads only the head of a field, so that the size of fields does not matter.
 class WireReader {
@@ -39,7 +39,7 @@ class WireReader {
   const Bytes& m_bytes;
   std::uint64_t m_at;
   std::uint64_t m_end;
-  std::size_t m_left = most_fields;
+  std::size_t m_left = max_fields;
   bool m_broken = false;
 };
 

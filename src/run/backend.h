@@ -43,7 +43,7 @@ class Backend {
   virtual void stop(const follow::StopMember& /*order*/) {}
   virtual void follow_log(const follow::FollowLog& /*order*/) {}
   virtual void end_log(const follow::EndLog& /*order*/) {}
-  virtual void look_again() {}
+  virtual void refresh() {}
   virtual void watch_pod_events() {}
   virtual void remove_job(const follow::RemoveJob& /*order*/) {}
   // The reader of the log is too slow, or has caught up: until then processes that write into our pipes are blocked, so that nothing is lost.

@@ -17,9 +17,9 @@ class Listener {
  public:
   virtual ~Listener() = default;
   // A line for the log.
-  virtual void say(Time /*at*/, const std::string& /*text*/) {}
+  virtual void info(Time /*at*/, const std::string& /*text*/) {}
   // A line for the log about a problem.
-  virtual void warn(Time at, const std::string& text) { say(at, text); }
+  virtual void warn(Time at, const std::string& text) { info(at, text); }
   // Complete lines of a member's output, each with its newline.
   virtual void output(Time /*at*/, const std::string& /*member*/, std::string_view /*lines*/) {}
   // The line that a member has started but not ended, so far: a progress bar that is redrawn.

@@ -18,7 +18,7 @@ namespace trainstep::run {
 // One replica; only its last attempt counts.
 struct MemberReport {
   std::string name;                           // "worker-1"
-  std::string place;                          // "pid 4711", the name of a node; empty: never started
+  std::string ran_on;                         // "pid 4711", the name of a node; empty: never started
   int attempts = 0;                           // 0: never started
   std::optional<follow::Termination> ending;  // unset: unknown, or it never ended by itself
   bool stopped_by_us = false;                 // its end is not a failure

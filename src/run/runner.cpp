@@ -29,7 +29,7 @@ void Runner::begin(std::function<void(Outcome)> done) {
 
 void Runner::request_stop(int signal) { handle({m_loop.now(), follow::StopRequested{signal}}); }
 
-void Runner::tell(decltype(follow::Event::what) what) { handle({m_loop.now(), std::move(what)}); }
+void Runner::post(decltype(follow::Event::what) what) { handle({m_loop.now(), std::move(what)}); }
 
 void Runner::handle(const follow::Event& event) {
   for (auto* listener : m_listeners) listener->event(event);
@@ -55,8 +55,8 @@ void Runner::perform(const follow::ShowOutput& output) {
   for (auto* listener : m_listeners) listener->output(m_loop.now(), m_machine->rules().members[output.member].name, output.lines);
 }
 
-void Runner::perform(const follow::Say& say) {
-  for (auto* listener : m_listeners) say.warning ? listener->warn(m_loop.now(), say.text) : listener->say(m_loop.now(), say.text);
+void Runner::perform(const follow::LogMessage& message) {
+  for (auto* listener : m_listeners) message.warning ? listener->warn(m_loop.now(), message.text) : listener->info(m_loop.now(), message.text);
 }
 
 void Runner::perform(const follow::ShowProgress& progress) {
@@ -90,7 +90,7 @@ Outcome Runner::outcome_of(result::Verdict verdict) const {
     const auto& state = m_machine->members()[i];
     if (!m_machine->rules().members[i].started) continue;
     outcome.members.push_back(
-        {m_machine->rules().members[i].name, state.place, state.attempts, state.ending, state.stopping, state.started, state.ended});
+        {m_machine->rules().members[i].name, state.ran_on, state.attempts, state.ending, state.stopping, state.started, state.ended});
   }
   return outcome;
 }

@@ -30,7 +30,7 @@ class Runner {
   // SIGTERM or SIGINT arrived.
   void request_stop(int signal);
   // Adds an event that does not come from the backend.
-  void tell(decltype(follow::Event::what) what);
+  void post(decltype(follow::Event::what) what);
 
  private:
   void handle(const follow::Event& event);
@@ -39,11 +39,11 @@ class Runner {
   void perform(const follow::StopMember& order) { m_backend.stop(order); }
   void perform(const follow::SetTimer& timer);
   void perform(const follow::ShowOutput& output);
-  void perform(const follow::Say& say);
+  void perform(const follow::LogMessage& message);
   void perform(const follow::ShowProgress& progress);
   void perform(const follow::FollowLog& order) { m_backend.follow_log(order); }
   void perform(const follow::EndLog& order) { m_backend.end_log(order); }
-  void perform(const follow::LookAgain&) { m_backend.look_again(); }
+  void perform(const follow::Refresh&) { m_backend.refresh(); }
   void perform(const follow::WatchPodEvents&) { m_backend.watch_pod_events(); }
   void perform(const follow::RemoveJob& order) { m_backend.remove_job(order); }
   void perform(const follow::KeepJob& order) { m_backend.keep_job(order); }

@@ -13,7 +13,7 @@ inline const std::string specification = "train_specification";  // the document
 
 // Sets the inputs and outputs of a program whose command and args have been read. An input is an artifact if and only if its path or uri is used; for
 // outputs see spec::Output. A default makes an input optional; v1 writes defaults as strings, here they are typed.
-// Null declares nothing. `implied`: names used in the command line need not be declared (plain). Errors (input): "WHERE.inputs[2]: …".
+// Null declares nothing. `implied`: names used in the command line need not be declared (Dialect::plain). Errors (input): "WHERE.inputs[2]: …".
 Result<void> read_v1_interface(Program& program, const Json& inputs, const Json& outputs, bool implied, const std::string& where);
 
 }  // namespace trainstep::spec

@@ -44,13 +44,13 @@ std::string declared_parameter(const Json& definition) {
 }
 
 // What the pipeline passes to one input of the task.
-struct Fed {
+struct InputSource {
   std::optional<Json> value;
   bool required = false;
 };
 
-Fed from_pipeline(const std::string& name, const Json& root, const Json* values) {
-  Fed fed;
+InputSource from_pipeline(const std::string& name, const Json& root, const Json* values) {
+  InputSource fed;
   if (const auto* given = find(values, {name})) {
     fed.value = *given;
     return fed;
@@ -62,8 +62,8 @@ Fed from_pipeline(const std::string& name, const Json& root, const Json* values)
   return fed;
 }
 
-Fed feed_parameter(const Json& task_input, const Json& root, const Json* values) {
-  Fed fed;
+InputSource feed_parameter(const Json& task_input, const Json& root, const Json* values) {
+  InputSource fed;
   fed.required = true;
   if (find(task_input, "parameterExpressionSelector") != nullptr) return fed;
   if (const auto name = text_of(&task_input, {"componentInputParameter"}); !name.empty()) return from_pipeline(name, root, values);

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_named = 3;
+constexpr std::size_t max_named = 3;
 
 fs::path below(const fs::path& root, const std::string& path) { return path.empty() ? root : root / path; }
 
@@ -35,8 +35,8 @@ std::string clear(const fs::path& root, const objectstore::SyncPlan& plan, bool 
     if (const auto path = below(root, folder); fs::is_symlink(path, failed)) remove(path, fmt::format("{}: a link in place of a folder", folder));
   if (removed.empty()) return "";
   std::string text = "removed: ";
-  for (std::size_t i = 0; i < removed.size() && i < most_named; ++i) text += (i == 0 ? "" : "; ") + removed[i];
-  return removed.size() > most_named ? fmt::format("{}; … ({} in all)", text, removed.size()) : text;
+  for (std::size_t i = 0; i < removed.size() && i < max_named; ++i) text += (i == 0 ? "" : "; ") + removed[i];
+  return removed.size() > max_named ? fmt::format("{}; … ({} in all)", text, removed.size()) : text;
 }
 
 }  // namespace trainstep::staging

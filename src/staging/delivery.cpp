@@ -9,7 +9,7 @@ namespace trainstep::staging {
 namespace {
 
 constexpr Duration first_pause{1'000};
-constexpr Duration longest_pause{60'000};
+constexpr Duration max_pause{60'000};
 // Out of the 30 s that the kubelet grants: uploads that are nearly complete may still finish; the rest of the time is for removing objects.
 constexpr Duration to_finish{5'000};
 constexpr Duration to_retract{15'000};
@@ -45,7 +45,7 @@ void Delivery::load_written() {
 }
 
 std::unique_ptr<OutputDelivery> Delivery::delivery_of_output() {
-  OutputDelivery::Context context{m_stores, output(), m_options, m_limit, m_written, m_staged, m_sink.tell};
+  OutputDelivery::Context context{m_stores, output(), m_options, m_limit, m_written, m_staged, m_sink.log};
   context.put = [this](const objectstore::Address& address) { m_put.insert_or_assign({output().to.store, address.text()}, address); };
   return std::make_unique<OutputDelivery>(
       std::move(context),
@@ -69,9 +69,9 @@ void Delivery::failed(Error error) {
     if (error.kind == ErrorKind::input) error.kind = ErrorKind::denied;
     return finish(std::move(error));
   }
-  m_sink.tell(fmt::format("{} {}: {}; trying again in {}", m_options.what, output().name, error.message, trainstep::describe(m_pause)));
+  m_sink.log(fmt::format("{} {}: {}; trying again in {}", m_options.what, output().name, error.message, trainstep::describe(m_pause)));
   m_timer = m_stores.loop().timer(m_pause, [this] { next(); });
-  m_pause = std::min(m_pause * 2, longest_pause);
+  m_pause = std::min(m_pause * 2, max_pause);
 }
 
 void Delivery::stop(Error why) {

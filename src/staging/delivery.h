@@ -22,11 +22,11 @@ namespace trainstep::staging {
 
 // Delivers every output to its address, except for files that are already there, and removes what an earlier attempt of the job left there, including
 // incomplete uploads; objects that the job has not written stay. Outside the job's own prefix, it completes once a listing shows everything that it
-// has written and nothing that another pod of the job has written meanwhile; if another pod has, and its WrittenObjects are gone, the job is over:
-// conflict. Failures are retried until `limit` has passed: the result of a training is worth it, and credentials and permissions can be fixed
-// meanwhile. An output that has changed since the program ended is not delivered, and what was written outside the job's prefix is removed again.
-// Errors: that of the last attempt; `denied` if the store rejects an output, `input` if the files are invalid, `conflict` if they were changed;
-// cancelled.
+// has written. If another pod of the job has written there meanwhile, everything is uploaded again; if the record of that pod (WrittenObjects) is
+// gone, the step has already finished: conflict. Failures are retried until `limit` has passed: the result of a training run is worth it, and
+// credentials and permissions can be fixed meanwhile. An output that has changed since the program ended is not delivered, and what was written
+// outside the job's prefix is removed again. Errors: that of the last attempt; `denied` if the store rejects an output, `input` if the files are
+// invalid, `conflict` if they were changed; cancelled.
 class Delivery {
  public:
   // References must outlive it. `outputs`: those that exist at their paths and have an address in a store.
@@ -44,6 +44,7 @@ class Delivery {
   [[nodiscard]] std::unique_ptr<OutputDelivery> delivery_of_output();
   void next_output();
   void failed(Error error);
+  // In vain: stop() or withdraw() → stop_now() → retract(), which removes what was put → finish().
   void withdraw(Error why);
   void stop_now();
   void retract();
@@ -64,8 +65,8 @@ class Delivery {
   std::map<std::pair<std::size_t, std::string>, objectstore::Address> m_put;
   std::unique_ptr<objectstore::Removal> m_removal;  // of these
   Duration m_pause;
-  bool m_ending = false;
-  bool m_stopped = false;
+  bool m_ending = false;   // only removal is left
+  bool m_stopped = false;  // stop() was called: what is being transferred may finish
   Error m_stop_reason{};
   Timer m_timer, m_stop_timer, m_hurry_timer;
 };

@@ -18,7 +18,7 @@ bool is_entry(const Json& entry) {
 
 }  // namespace
 
-std::string list_beside(const std::string& uri) { return uri + ".objects.json"; }
+std::string delivery_list_of(const std::string& uri) { return uri + ".objects.json"; }
 
 // {"objects": [["weights", 1024, "9e107d9d372bb6826bd81d3542a419d6"], …]}
 std::string list_of(const std::vector<objectstore::Object>& objects) {

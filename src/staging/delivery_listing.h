@@ -16,7 +16,7 @@ namespace trainstep::staging {
 inline constexpr std::string_view probe_name = ".trainstep.probe";
 
 // The address of the list of what is stored at `uri`, next to it. It is written last. In the list, a key that ends with a slash is an empty folder.
-std::string list_beside(const std::string& uri);
+std::string delivery_list_of(const std::string& uri);
 std::string list_of(const std::vector<objectstore::Object>& objects);
 // Error (unavailable): the text is not a valid list.
 Result<std::vector<objectstore::Object>> read_list(std::string_view text);

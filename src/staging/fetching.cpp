@@ -14,12 +14,12 @@
 namespace trainstep::staging {
 namespace {
 
-constexpr Duration between_lines{30'000};
+constexpr Duration progress_interval{30'000};
 constexpr Duration settle_timeout{20'000};  // for objects that are not as they were delivered
 constexpr Duration first_fetch_pause{1'000};
 
 // A listed object has been replaced or removed meanwhile. A mix of two versions is not a data set: a retry gets the version that exists then.
-Error of_passing(Error error) {
+Error as_transient(Error error) {
   if (error.kind != ErrorKind::conflict && error.kind != ErrorKind::not_found) return error;
   return {ErrorKind::unavailable, error.message + "; the data changed while it was being fetched"};
 }
@@ -46,40 +46,41 @@ void Fetching::next() {
   m_listing = std::make_unique<objectstore::Listing>(m_stores.of(input().from), *from, [this, at = *from](auto there) {
     if (!there) return finish(std::move(there.error().error));
     const bool below = !there->empty() && !there->front().key.empty();
-    below && !at.key.empty() ? look_at_itself(at, std::move(*there)) : fetch(*there);
+    below && !at.key.empty() ? check_own_key(at, std::move(*there)) : fetch(*there);
   });
 }
 
 // An object may exist at the input's own key while there are others below it; it is skipped. If HEAD is denied, fetching it would be denied too.
-void Fetching::look_at_itself(const objectstore::Address& at, std::vector<objectstore::Object> there) {
+void Fetching::check_own_key(const objectstore::Address& at, std::vector<objectstore::Object> there) {
   m_call = m_stores.of(input().from).head(at, [this, there = std::move(there)](const objectstore::Answer<objectstore::Object>& itself) {
-    if (itself) m_sink.tell(fmt::format("{} {}: skipped: the object {}: both a file and a folder", m_what, input().name, input().from.uri));
+    if (itself) m_sink.log(fmt::format("{} {}: skipped the object {}: it is both a file and a folder", m_what, input().name, input().from.uri));
     fetch(there);
   });
 }
 
 void Fetching::ask_for_list() {
-  auto at = objectstore::Address::parse(list_beside(input().from.uri));
+  auto at = objectstore::Address::parse(delivery_list_of(input().from.uri));
   if (!at) return finish(std::move(at.error()));
   m_call = m_stores.of(input().from).get(*at, std::nullopt, "", [this](objectstore::Answer<std::string> text) {
     if (!text) return failed(std::move(text.error().error), Lost::all);
     const auto brought = read_list(*text);
     if (brought) return fetch(*brought);
-    failed({ErrorKind::conflict, fmt::format("{}: {}: {}", list_beside(input().from.uri), brought.error().message, excerpt(*text))}, Lost::nothing);
+    failed({ErrorKind::conflict, fmt::format("{}: {}: {}", delivery_list_of(input().from.uri), brought.error().message, excerpt(*text))},
+           Lost::nothing);
   });
 }
 
-// What was delivered belongs to the job, and nothing else may change it: it may still appear, but other contents are not accepted. What refuses it
-// may pass, too: credentials are being replaced, or another server answers for the store.
+// What was delivered belongs to the job, and nobody else may change it: it may still appear, but other contents are not accepted. A refusal may
+// be temporary, too: credentials are being replaced, or another server answers for the store.
 void Fetching::failed(Error error, Lost lost) {
   const bool other = error.kind == ErrorKind::not_found || error.kind == ErrorKind::conflict;
   const bool refused = error.kind == ErrorKind::denied || error.kind == ErrorKind::input;
-  if (!is_own() || !(other || refused)) return finish(of_passing(std::move(error)));
+  if (!is_own() || !(other || refused)) return finish(as_transient(std::move(error)));
   if (!m_limit) m_limit.emplace(m_stores.loop()).set(settle_timeout);
   if (m_limit->passed() && refused) return finish(std::move(error));
   if (m_limit->passed()) m_lost = lost;
   if (m_limit->passed()) return finish(Error{ErrorKind::unavailable, error.message + "; it is missing or was changed"});
-  m_sink.tell(fmt::format("{} {}: {}; trying again in {}", m_what, input().name, error.message, trainstep::describe(m_pause)));
+  m_sink.log(fmt::format("{} {}: {}; trying again in {}", m_what, input().name, error.message, trainstep::describe(m_pause)));
   m_timer = m_stores.loop().timer(m_pause, [this] { next(); });
   m_pause *= 2;
 }
@@ -90,15 +91,15 @@ void Fetching::fetch(const std::vector<objectstore::Object>& there) {
   const auto& known = m_stores.sync_state().known(input().path, input().from.uri);
   const auto here = known.empty() ? objectstore::LocalTree() : objectstore::read_tree(input().path).value_or(objectstore::LocalTree());
   m_plan = objectstore::plan_download(there, here.files, known);
-  const auto is_known = [&known](const objectstore::LocalFile& file) { return objectstore::is_as_it_came(file, known); };
+  const auto is_known = [&known](const objectstore::LocalFile& file) { return objectstore::is_unchanged_since_download(file, known); };
   const auto cleared = known.empty() ? "" : clear(input().path, m_plan, std::ranges::any_of(here.files, is_known));
-  if (!cleared.empty()) m_sink.tell(fmt::format("{} {}: {}", m_what, input().name, cleared));
+  if (!cleared.empty()) m_sink.log(fmt::format("{} {}: {}", m_what, input().name, cleared));
   const auto left_out = objectstore::describe_left_out(m_plan.left_out);
   if (m_plan.items.empty() && m_plan.equal == 0 && !left_out.empty())
     return finish(input_error(fmt::format("nothing at {} can be stored as a file; {}", input().from.uri, left_out)));
-  if (!left_out.empty()) m_sink.tell(fmt::format("{} {}: {}", m_what, input().name, left_out));
+  if (!left_out.empty()) m_sink.log(fmt::format("{} {}: {}", m_what, input().name, left_out));
   m_moved = 0;
-  m_told = m_stores.loop().now();
+  m_last_progress = m_stores.loop().now();
   const auto from = objectstore::Address::parse(input().from.uri);
   m_transfer = objectstore::download(m_stores.of(input().from), m_plan, input().path, *from,
                                      {[this](std::int64_t bytes) { moved(bytes); }, [this](const Result<void>& result) { fetched(result); }},
@@ -115,9 +116,9 @@ void Fetching::make_folder() {
 
 void Fetching::moved(std::int64_t bytes) {
   m_moved += bytes;
-  if (m_stores.loop().now() - m_told < between_lines) return;
-  m_told = m_stores.loop().now();
-  m_sink.tell(fmt::format("{} {}: {} of {}", m_what, input().name, describe_bytes(m_moved), describe_bytes(m_plan.bytes)));
+  if (m_stores.loop().now() - m_last_progress < progress_interval) return;
+  m_last_progress = m_stores.loop().now();
+  m_sink.log(fmt::format("{} {}: {} of {}", m_what, input().name, describe_bytes(m_moved), describe_bytes(m_plan.bytes)));
 }
 
 void Fetching::fetched(const Result<void>& result) {

@@ -37,7 +37,7 @@ class Fetching {
   void next();
   void ask_for_list();
   void failed(Error error, Lost lost = Lost::some);
-  void look_at_itself(const objectstore::Address& at, std::vector<objectstore::Object> there);
+  void check_own_key(const objectstore::Address& at, std::vector<objectstore::Object> there);
   void fetch(const std::vector<objectstore::Object>& there);
   void make_folder();
   void moved(std::int64_t bytes);
@@ -60,7 +60,7 @@ class Fetching {
   Time m_began;
   Staged m_staged;
   objectstore::SyncPlan m_plan;  // of the current input
-  Time m_told;
+  Time m_last_progress;
   std::int64_t m_moved = 0;
   std::unique_ptr<objectstore::Listing> m_listing;
   std::unique_ptr<objectstore::Transfer> m_transfer;

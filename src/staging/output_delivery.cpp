@@ -136,7 +136,7 @@ void OutputDelivery::look_for_successor() {
   const auto& job = m_context.options.mark;
   if (m_context.written.existed() || job.empty() || is_own() || taken == m_files.end()) return go_on();
   m_call = store().head(at(taken->path), [this, &job, go_on](const Answer<Object>& there) {
-    if (!there || !objectstore::bears(there->mark, job)) return go_on();
+    if (!there || !objectstore::has_mark(there->mark, job)) return go_on();
     m_sink.refused(Error{ErrorKind::conflict, fmt::format("another pod of this job has delivered to {}, and the job has ended", uri())});
   });
 }
@@ -157,7 +157,7 @@ void OutputDelivery::find_others() {
 }
 
 void OutputDelivery::tell_once(const std::string& what) {
-  if (m_told.insert(what).second) m_context.tell(fmt::format("{} {}: {}", m_context.options.what, m_context.output.name, what));
+  if (m_told.insert(what).second) m_context.log(fmt::format("{} {}: {}", m_context.options.what, m_context.output.name, what));
 }
 
 // Saved before the first upload.
@@ -317,7 +317,7 @@ void OutputDelivery::verify() {
 
 // A fetch from the job's own prefix takes exactly what this list contains.
 void OutputDelivery::keep_list() {
-  const auto at = Address::parse(list_beside(uri()));
+  const auto at = Address::parse(delivery_list_of(uri()));
   if (!at) return m_sink.refused(at.error());
   const auto& known = m_context.stores.sync_state().known(m_context.output.path, uri());
   std::vector<Object> objects;

@@ -32,7 +32,7 @@ class OutputDelivery {
     const Deadline& limit;   // of the delivery
     WrittenRecord& written;  // loaded at the latest when begin() is called
     Staged& staged;          // gets what was transferred, or was there
-    std::function<void(const std::string& line)> tell;
+    std::function<void(const std::string& line)> log;
     std::function<void(const objectstore::Address& object)> put{};  // outside the job's prefix it has written, or is about to write, an object
   };
   struct Sink {

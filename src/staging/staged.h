@@ -19,8 +19,8 @@ struct Staged {
 };
 
 struct StagingSink {
-  std::function<void(const std::string& line)> tell;  // progress messages
-  std::function<void(Result<Staged>)> done;           // once, from the loop
+  std::function<void(const std::string& line)> log;  // progress messages
+  std::function<void(Result<Staged>)> done;          // once, from the loop
 };
 
 // "12 files, 1.5 GB in 3.1 s", "1 file, 5 B in 0.1 s, 11 were there already"

@@ -7,7 +7,7 @@
 namespace trainstep::staging {
 namespace {
 
-constexpr std::size_t largest_certificates = std::size_t{1} << 20U;
+constexpr std::size_t max_certificates_size = std::size_t{1} << 20U;
 
 Result<objectstore::Store> store_of(const plan::TaskStore& from) {
   objectstore::Store store;
@@ -16,7 +16,7 @@ Result<objectstore::Store> store_of(const plan::TaskStore& from) {
   store.path_style = from.path_style;
   if (from.ca_file.empty()) return store;
   auto trust = std::make_shared<http::Endpoint>();
-  ASSIGN(trust->ca_pem, in_context("certificates of the object store", read_file(from.ca_file, largest_certificates)));
+  ASSIGN(trust->ca_pem, in_context("certificates of the object store", read_file(from.ca_file, max_certificates_size)));
   store.trust = std::move(trust);
   return store;
 }

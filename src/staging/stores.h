@@ -41,8 +41,8 @@ class Stores {
   [[nodiscard]] SyncState& sync_state() { return m_sync_state; }
   [[nodiscard]] objectstore::Client& of(const plan::TaskPlace& place) { return *m_clients.at(place.store); }
   // These two call the client's function of the same name for each store.
-  void on_waiting(const std::function<void(const std::string&)>& tell) {
-    for (const auto& client : m_clients) client->on_waiting(tell);
+  void on_waiting(const std::function<void(const std::string&)>& log) {
+    for (const auto& client : m_clients) client->on_waiting(log);
   }
   void hurry() {
     for (const auto& client : m_clients) client->hurry();

@@ -9,13 +9,13 @@
 namespace trainstep::staging {
 namespace {
 
-constexpr std::size_t largest_page = std::size_t{256} << 20U;
-constexpr ReadLimits state_limits{.bytes = largest_page, .depth = 4, .nodes = 40'000'000};
+constexpr std::size_t max_page_size = std::size_t{256} << 20U;
+constexpr ReadLimits state_limits{.bytes = max_page_size, .depth = 4, .nodes = 40'000'000};
 
 // [["path", size, changed, "etag", touched], …]
 objectstore::KnownFiles read_page(const std::filesystem::path& page) {
   objectstore::KnownFiles known;
-  const auto text = read_regular_file(page, largest_page);
+  const auto text = read_regular_file(page, max_page_size);
   if (!text) return known;
   const auto json = parse_json(*text, "sync state", state_limits);
   if (!json || !json->is_array()) return known;

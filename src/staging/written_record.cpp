@@ -11,7 +11,7 @@ namespace {
 
 using objectstore::Address;
 
-constexpr std::size_t largest_written_record = std::size_t{64} << 20U;
+constexpr std::size_t max_written_record_size = std::size_t{64} << 20U;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void WrittenRecord::load(const Done& done) {
     if (m_objects.mark().empty()) m_objects.set_mark(m_mark), m_unsaved = true;
     done({});
   };
-  if (!m_place.in_store()) return known(read_regular_file(m_place.path, largest_written_record));
+  if (!m_place.in_store()) return known(read_regular_file(m_place.path, max_written_record_size));
   const auto address = Address::parse(m_place.uri);
   if (!address) return done(address.error());
   m_call = m_stores.of(m_place).get(*address, std::nullopt, "", [known](objectstore::Answer<std::string> text) {

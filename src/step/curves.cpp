@@ -18,7 +18,7 @@ namespace {
 
 // Coordinates within the picture, which is scaled to the width of its card.
 constexpr double width = 320, height = 132, left = 46, right = 312, top = 8, bottom = 108;
-constexpr std::size_t most_points = 160;
+constexpr std::size_t max_points = 160;
 
 struct Range {
   double least = std::numeric_limits<double>::infinity();
@@ -58,8 +58,8 @@ using Points = std::vector<std::pair<double, double>>;
 
 // The smallest and the largest point of each of a few dozen slices, in their order.
 Points thinned(const Points& points) {
-  if (points.size() <= most_points) return points;
-  const auto slices = most_points / 2;
+  if (points.size() <= max_points) return points;
+  const auto slices = max_points / 2;
   Points result;
   for (std::size_t slice = 0; slice < slices; ++slice) {
     const auto begin = points.begin() + static_cast<std::ptrdiff_t>(slice * points.size() / slices);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "spec/named_place.h"
+#include "spec/reported_location.h"
 #include "step/given.h"
 #include "step/results.h"
 
@@ -50,10 +50,10 @@ std::string own_address(const run::Outcome& outcome, const OutputTarget& target)
 
 bool registers(const OutputTarget& target, std::string_view address) {
   constexpr std::array uploaded_from{"gs://", "minio://", "s3://"};
-  if (!spec::named_place(address).address) return false;
+  if (!spec::parse_reported_location(address).address) return false;
   if (std::ranges::none_of(uploaded_from, [&](const char* scheme) { return address.starts_with(scheme); })) return true;
   const auto folder = folder_of(target.uri);
-  return is_address(folder) && address.starts_with(folder) && address.substr(folder.size()).starts_with('/');
+  return looks_like_address(folder) && address.starts_with(folder) && address.substr(folder.size()).starts_with('/');
 }
 
 Json executor_output(const StepSummary& summary, const std::map<std::string, Json>& parameters) {

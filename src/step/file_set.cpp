@@ -20,7 +20,7 @@
 
 #include "base/fd.h"
 #include "base/files.h"
-#include "base/frozen.h"
+#include "base/immutable.h"
 #include "base/links.h"
 #include "base/mount.h"
 #include "base/regular_file.h"
@@ -30,7 +30,7 @@
 namespace trainstep::step {
 namespace {
 
-constexpr Duration reader_timeout{10'000}, look_again{20};
+constexpr Duration reader_timeout{10'000}, refresh{20};
 
 Error cannot_write(const std::string& path, int code) {
   const auto kind = code == EACCES || code == EPERM || code == EROFS ? ErrorKind::denied : ErrorKind::internal;
@@ -64,7 +64,7 @@ Target target_of(const std::string& path) {
   return S_ISDIR(status.st_mode) ? Target::folder : Target::stream;
 }
 
-Error nobody_reads(const std::string& path) { return {ErrorKind::internal, fmt::format("cannot write {}: it has no reader", path)}; }
+Error no_reader(const std::string& path) { return {ErrorKind::internal, fmt::format("cannot write {}: it has no reader", path)}; }
 
 bool is_fifo(const std::string& path) {
   struct stat status{};
@@ -78,13 +78,13 @@ Result<void> write_stream(const FileContent& file) {
   const auto open = named_descriptor(file.path);
   Fd fd(open ? ::fcntl(*open, F_DUPFD_CLOEXEC, 3) : ::open(file.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   while (!fd && errno == ENXIO && is_fifo(file.path) && std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(look_again);
+    std::this_thread::sleep_for(refresh);
     fd = Fd(::open(file.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   }
-  if (!fd) return errno == ENXIO && is_fifo(file.path) ? nobody_reads(file.path) : cannot_write(file.path, errno);
+  if (!fd) return errno == ENXIO && is_fifo(file.path) ? no_reader(file.path) : cannot_write(file.path, errno);
   for (std::string_view rest = file.content; !rest.empty();) {
     pollfd entry{fd.get(), POLLOUT, 0};
-    if (::poll(&entry, 1, static_cast<int>(reader_timeout.count())) == 0) return nobody_reads(file.path);
+    if (::poll(&entry, 1, static_cast<int>(reader_timeout.count())) == 0) return no_reader(file.path);
     const auto count = ::write(fd.get(), rest.data(), std::min<std::size_t>(rest.size(), PIPE_BUF));  // this much can be written without blocking
     if (count >= 0)
       rest.remove_prefix(static_cast<std::size_t>(count));
@@ -155,7 +155,7 @@ class Pending {
       return {};
     }
     TRY(make_parents(path));
-    if (is_frozen(path)) return cannot_write(file.path, EPERM);  // before creating a file there that could not be removed
+    if (is_immutable(path)) return cannot_write(file.path, EPERM);  // before creating a file there that could not be removed
     remove_left(path);
     auto temporary = fmt::format("{}.{}{}", path.string(), ::getpid(), ending);
     auto fd = create_locked(temporary);
@@ -169,7 +169,7 @@ class Pending {
   // Problems that can be found before the model is moved to its place.
   [[nodiscard]] Result<void> can_rename() const {
     for (const auto& file : m_files)
-      if (is_frozen(file.path)) return cannot_write(file.path, EPERM);
+      if (is_immutable(file.path)) return cannot_write(file.path, EPERM);
     return {};
   }
 

@@ -28,7 +28,7 @@ Error unknown_flag(const std::string& name, std::vector<std::string> known) {
 // A model may go to an address in an object store: the pods of the training deliver it. The other outputs are files written by the step.
 OutputTarget target(std::string_view name, const std::string& where) {
   OutputTarget target{.name = std::string(name), .kind = OutputTarget::Kind::file, .path = {}, .uri = {}, .type = {}};
-  (name == "model_dir" && is_address(where) ? target.uri : target.path) = where;
+  (name == "model_dir" && looks_like_address(where) ? target.uri : target.path) = where;
   return target;
 }
 

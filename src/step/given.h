@@ -22,7 +22,7 @@ struct Given {
 };
 
 // An address instead of a path: "s3://bucket/key".
-inline bool is_address(std::string_view text) { return text.find("://") != std::string_view::npos; }
+inline bool looks_like_address(std::string_view text) { return text.find("://") != std::string_view::npos; }
 
 // `executor-input` must have been removed from the flags.
 Result<Given> given_by_flags(const Flags& flags, const std::vector<std::string>& other_flags);

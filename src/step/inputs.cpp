@@ -12,10 +12,10 @@
 #include "data/json_reader.h"
 #include "data/python_json.h"
 #include "data/secrets.h"
-#include "step/apart.h"
 #include "step/given.h"
 #include "step/named_files.h"
 #include "step/node_selector.h"
+#include "step/overlap.h"
 #include "step/passed_on.h"
 #include "step/references.h"
 #include "step/secrets.h"
@@ -25,8 +25,8 @@
 namespace trainstep::step {
 namespace {
 
-constexpr std::size_t longest_text = std::size_t{16} << 20U;
-constexpr std::size_t longest_executor_input = std::size_t{32} << 20U;  // the largest specifications, escaped as JSON
+constexpr std::size_t max_text_length = std::size_t{16} << 20U;
+constexpr std::size_t max_executor_input_size = std::size_t{32} << 20U;  // the largest specifications, escaped as JSON
 
 constexpr std::string_view base64 = "base64:";
 
@@ -111,16 +111,16 @@ class Reader {
   }
 
   [[nodiscard]] Result<std::string> content_of(std::string_view name, const std::string& path) const {
-    ASSIGN(auto text, in_context(name, m_read_file(path, longest_text)));
-    return decoded(name, std::move(text), longest_text);
+    ASSIGN(auto text, in_context(name, m_read_file(path, max_text_length)));
+    return decoded(name, std::move(text), max_text_length);
   }
 
   // `@file`, `@@…`, `base64:…`
   [[nodiscard]] Result<std::string> expanded(std::string_view name, const std::string& value) const {
-    ASSIGN(auto text, m_files.content(name, value, longest_text));
+    ASSIGN(auto text, m_files.content(name, value, max_text_length));
     if (!m_given.resolved && !text.starts_with(base64))
       TRY(name == "train_specification" ? check_specification_resolved(text, name) : check_resolved(text, m_author, name));
-    return decoded(name, std::move(text), longest_text);
+    return decoded(name, std::move(text), max_text_length);
   }
 
   const Given& m_given;
@@ -136,7 +136,7 @@ Result<void> read_paths(const Given& given, const Reader& reader, plan::Request&
     if (where.empty()) continue;
     plan::StepPath path;
     path.name = field.name;
-    (is_address(where) ? path.uri : path.path) = std::move(where);
+    (looks_like_address(where) ? path.uri : path.path) = std::move(where);
     request.inputs.push_back(std::move(path));
   }
   for (const auto& path : given.inputs)
@@ -202,8 +202,8 @@ void read_surroundings(const Context& context, Inputs& inputs) {
   };
   if (request.tensorboard_s3_address.empty()) request.tensorboard_s3_address = variable("TENSORBOARD_S3_ADDRESS");
   if (!request.name_space.empty()) return;
-  constexpr std::size_t longest_name = 1024;
-  if (const auto name_space = context.read_file("/var/run/secrets/kubernetes.io/serviceaccount/namespace", longest_name))
+  constexpr std::size_t max_name_length = 1024;
+  if (const auto name_space = context.read_file("/var/run/secrets/kubernetes.io/serviceaccount/namespace", max_name_length))
     request.name_space = trim(*name_space);
 }
 
@@ -219,12 +219,12 @@ std::optional<std::string> take(Flags& flags, std::string_view name) {
 
 // The executor input; nullopt if the flags are used.
 Result<std::optional<Json>> read_executor_input(const std::string& value, const FileReader& read_file) {
-  ASSIGN(const auto text, NamedFiles(read_file, Files::any).content("executor-input", value, longest_executor_input));
-  ASSIGN(const auto whole, decoded("executor-input", text, longest_executor_input));
+  ASSIGN(const auto text, NamedFiles(read_file, Files::any).content("executor-input", value, max_executor_input_size));
+  ASSIGN(const auto whole, decoded("executor-input", text, max_executor_input_size));
   const auto body = trim(whole);
   if (body.empty() || body == "{{$}}") return std::optional<Json>{};
   if (!body.starts_with('{')) return input_error("executor-input: is neither a JSON object nor the literal {{$}}; omit it to use the other flags");
-  auto json = read_doubles(body, "executor-input", ReadLimits{.bytes = longest_executor_input});
+  auto json = read_doubles(body, "executor-input", ReadLimits{.bytes = max_executor_input_size});
   if (!json) return without_secrets_of(body, json.error());
   return std::optional(std::move(*json));
 }
@@ -266,7 +266,7 @@ Result<Inputs> read_inputs(const Flags& flags, const Context& context) {
   TRY(read_values(reader, request));
   TRY(read_paths(given, reader, request));
   offer_outputs(given, request);
-  TRY(check_apart(request));
+  TRY(check_no_overlap(request));
   ASSIGN(const auto task_config, reader.object("task_config"));
   TRY(apply_task_config(task_config, request));
   TRY(apply_defaults(defaults_of, request));

@@ -13,8 +13,8 @@
 namespace trainstep::step {
 namespace {
 
-constexpr std::size_t most_metrics = 50;
-constexpr std::size_t longest_name = 64;
+constexpr std::size_t max_metrics = 50;
+constexpr std::size_t max_name_length = 64;
 
 bool is_alphanumeric(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
 
@@ -32,8 +32,8 @@ std::string csv_cell(std::string_view text) {
 
 std::string v1_metric_name(std::string_view name) {
   std::string result;
-  for (const auto c : name.substr(0, longest_name)) result += is_alphanumeric(c) || c == '_' || c == '-' ? c : '-';
-  if (result.empty() || !is_letter(result.front())) result = ("m" + result).substr(0, longest_name);
+  for (const auto c : name.substr(0, max_name_length)) result += is_alphanumeric(c) || c == '_' || c == '-' ? c : '-';
+  if (result.empty() || !is_letter(result.front())) result = ("m" + result).substr(0, max_name_length);
   while (!is_alphanumeric(result.back())) result.pop_back();
   return result;
 }
@@ -41,7 +41,7 @@ std::string v1_metric_name(std::string_view name) {
 Json v1_metrics(const std::vector<result::Metric>& metrics) {
   std::vector<const result::Metric*> shown;
   for (const auto& metric : metrics)
-    if (std::isfinite(metric.value) && shown.size() < most_metrics) shown.push_back(&metric);
+    if (std::isfinite(metric.value) && shown.size() < max_metrics) shown.push_back(&metric);
   std::set<std::string> taken;  // first those that need no other name: of "Acc@1" and "Acc-1" the second is Acc-1
   for (const auto* metric : shown)
     if (v1_metric_name(metric->name) == metric->name) taken.insert(metric->name);
@@ -52,7 +52,7 @@ Json v1_metrics(const std::vector<result::Metric>& metrics) {
     auto name = base;
     for (int number = 2; base != metric.name && !taken.insert(name).second; ++number) {
       const auto suffix = fmt::format("-{}", number);
-      name = base.substr(0, longest_name - suffix.size()) + suffix;
+      name = base.substr(0, max_name_length - suffix.size()) + suffix;
     }
     list.push_back({{"name", name}, {"numberValue", metric.value}, {"format", metric.percentage ? "PERCENTAGE" : "RAW"}});
   }

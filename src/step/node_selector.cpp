@@ -13,7 +13,7 @@
 namespace trainstep::step {
 namespace {
 
-constexpr std::size_t most_labels = 1000;  // of a node; each is compared with all others
+constexpr std::size_t max_labels = 1000;  // of a node; each is compared with all others
 
 bool is_label_text(std::string_view text) {
   const auto alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
@@ -73,7 +73,7 @@ Result<void> read_pair(std::string_view item, const std::string& place, Json& se
   TRY(check_label(key, value, place));
   if (selector.contains(key)) return input_error(fmt::format("{}: the label {} is specified twice", place, key));
   selector[key] = value;
-  if (selector.size() > most_labels) return input_error(fmt::format("{}: more than {} labels", place, most_labels));
+  if (selector.size() > max_labels) return input_error(fmt::format("{}: more than {} labels", place, max_labels));
   return {};
 }
 

@@ -14,7 +14,7 @@
 #include "data/finite.h"
 #include "data/python_json.h"
 #include "result/metrics_output.h"
-#include "spec/named_place.h"
+#include "spec/reported_location.h"
 #include "spec/returned.h"
 #include "step/executor_output.h"
 #include "step/given.h"
@@ -64,8 +64,8 @@ OwnFile own_file(const StepSummary& summary, const OutputTarget& target, const F
   const auto* output = mapped_to(summary.outcome, target.name);
   if (output == nullptr || output->earlier || !output->present) return {};
   if (!output->artifact) return own_value(*output, target);
-  if (spec::named_place(output->path).address && output->path != target.uri) return {};  // it names another location
-  const auto text = read_file(output->path, longest_metrics_file);
+  if (spec::parse_reported_location(output->path).address && output->path != target.uri) return {};  // it names another location
+  const auto text = read_file(output->path, max_metrics_file_size);
   if (text) return {true, *text};
   return {text.error().kind != ErrorKind::not_found, std::nullopt};
 }
@@ -175,7 +175,7 @@ Result<void> make_model_folder(const StepSummary& summary) {
 Result<void> check_model(const StepSummary& summary) {
   const auto* model = summary.succeeded() ? mapped_to(summary.outcome, "model_dir") : nullptr;
   if (model == nullptr || has_model(summary.outcome)) return {};
-  if (const auto place = spec::named_place(model->path); !place.fault.empty())
+  if (const auto place = spec::parse_reported_location(model->path); !place.fault.empty())
     return input_error(fmt::format("model_dir: the program reported its model at {}, which {}", place.text, place.fault));
   return input_error(fmt::format("model_dir: the program wrote nothing to {}{}", model->path, model->present ? ", it only set metadata" : ""));
 }
@@ -205,7 +205,7 @@ Result<void> check_written(const StepSummary& summary) {
     const auto* output = spec::find_output(summary.plan->program, found.name);
     const bool absent = (!found.present || found.earlier) && !found.value && found.step_path.empty();
     if (output == nullptr || !absent || !found.artifact || is_of_metrics(*output)) continue;
-    const auto place = spec::named_place(found.path);
+    const auto place = spec::parse_reported_location(found.path);
     if (!place.fault.empty())
       return input_error(fmt::format("output {}: the program reported it at {}, which {}", found.name, place.text, place.fault));
     return input_error(fmt::format("output {}: the program succeeded, but did not write it (expected in {})", found.name, found.path));
@@ -250,7 +250,7 @@ Result<void> write_as_failed(const StepSummary& summary, Error error, const File
                            .plan = summary.plan,
                            .replicas = summary.replicas,
                            .metrics = summary.metrics,
-                           .report_place = summary.report_place,
+                           .report_location = summary.report_location,
                            .folders = summary.folders};
   TRY(nothing_written(write_together(at_their_places(summary, render_outputs(failed, read_file, render_report(failed)).files).first)));
   return error;

@@ -13,15 +13,15 @@
 namespace trainstep::step {
 namespace {
 
-constexpr std::size_t most_in_summary = 12;
+constexpr std::size_t max_in_summary = 12;
 
 std::string title_of(const StepSummary& summary) { return summary.plan != nullptr ? summary.plan->job_name : summary.inputs.request.model_name; }
 
 std::string metrics_line(const StepSummary& summary) {
   std::string line = "metrics:";
-  for (std::size_t i = 0; i < summary.metrics.size() && i < most_in_summary; ++i)
+  for (std::size_t i = 0; i < summary.metrics.size() && i < max_in_summary; ++i)
     line += fmt::format(" {}={}", summary.metrics[i].name, number_text(summary.metrics[i].value));
-  if (summary.metrics.size() > most_in_summary) line += fmt::format(" and {} more", summary.metrics.size() - most_in_summary);
+  if (summary.metrics.size() > max_in_summary) line += fmt::format(" and {} more", summary.metrics.size() - max_in_summary);
   return line;
 }
 
@@ -33,13 +33,13 @@ std::string render_report(const StepSummary& summary) {
       "content=\"width=device-width,initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n"
       "<title>{} – {}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n",
       escaped(title_of(summary)), headline(summary.outcome.verdict.verdict_class), report_style);
-  constexpr std::array parts{headline_part, failure_part, phases_part,     metrics_part, replicas_part,
-                             asked_part,    outputs_part, parameters_part, footer_part};
+  constexpr std::array parts{headline_part,  failure_part, phases_part,     metrics_part, replicas_part,
+                             requested_part, outputs_part, parameters_part, footer_part};
   for (const auto part : parts) page += part(summary);
   return page + "</main>\n</body>\n</html>\n";
 }
 
-bool was_held_back(const StepSummary& summary, const run::OutputFound& output) { return !summary.succeeded() && !output.pending.empty(); }
+bool was_not_committed(const StepSummary& summary, const run::OutputFound& output) { return !summary.succeeded() && !output.pending.empty(); }
 
 std::vector<std::string> closing_lines(const StepSummary& summary) {
   const auto& outcome = summary.outcome;
@@ -57,10 +57,10 @@ std::vector<std::string> closing_lines(const StepSummary& summary) {
   for (const auto& output : outcome.outputs)
     if (output.artifact && !output.value && (output.present ? !output.earlier : output.step_path.empty()))
       lines.push_back(fmt::format("{}: {}", output.name,
-                                  !output.present                  ? "the program wrote nothing"
-                                  : was_held_back(summary, output) ? fmt::format("was not written to {}", output.path)
-                                                                   : output.path));
-  if (!summary.report_place.empty()) lines.push_back("report: " + summary.report_place);
+                                  !output.present                      ? "the program wrote nothing"
+                                  : was_not_committed(summary, output) ? fmt::format("was not written to {}", output.path)
+                                                                       : output.path));
+  if (!summary.report_location.empty()) lines.push_back("report: " + summary.report_location);
   return lines;
 }
 

@@ -13,8 +13,8 @@
 namespace trainstep::step {
 namespace {
 
-constexpr std::size_t most_cards = 24;
-constexpr std::size_t most_rows = 200;
+constexpr std::size_t max_cards = 24;
+constexpr std::size_t max_rows = 200;
 
 // The program's final value takes precedence over the last point of the curve.
 std::string final_value(const StepSummary& summary, const result::MetricSeries& series) {
@@ -58,15 +58,15 @@ std::string metrics_part(const StepSummary& summary) {
   const auto groups = group_curves(curves);
   if (groups.empty() && summary.metrics.empty()) return {};
   std::string cards;
-  for (std::size_t i = 0; i < groups.size() && i < most_cards; ++i) cards += card(summary, groups[i]);
+  for (std::size_t i = 0; i < groups.size() && i < max_cards; ++i) cards += card(summary, groups[i]);
   std::string rows;
   std::size_t count = 0;
   for (const auto& metric : summary.metrics)
-    if ((groups.size() > most_cards || !has_curve(curves, metric.name)) && ++count <= most_rows)
+    if ((groups.size() > max_cards || !has_curve(curves, metric.name)) && ++count <= max_rows)
       rows += fmt::format("<tr><td>{}</td><td class=\"num\">{}</td></tr>\n", escaped(metric.name), number_text(metric.value));
   std::string part = "<section>\n<h2>Metrics</h2>\n";
   if (!cards.empty()) part += "<div class=\"cards\">\n" + cards + "</div>\n";
-  if (count > most_rows) rows += fmt::format("<tr><td class=\"soft\">and {} more</td><td></td></tr>\n", count - most_rows);
+  if (count > max_rows) rows += fmt::format("<tr><td class=\"soft\">and {} more</td><td></td></tr>\n", count - max_rows);
   if (!rows.empty()) part += "<table>\n<tr><th>metric</th><th class=\"num\">final value</th></tr>\n" + rows + "</table>\n";
   if (const auto sentence = left_out_metrics(summary)) part += fmt::format("<p class=\"soft\">{}</p>\n", escaped(*sentence));
   return part + "</section>\n";

@@ -11,18 +11,21 @@
 
 namespace trainstep::step {
 
+// report_head.cpp
 std::string headline_part(const StepSummary& summary);
 std::string failure_part(const StepSummary& summary);
 std::string phases_part(const StepSummary& summary);
+std::string footer_part(const StepSummary& summary);
+// report_metrics.cpp
 std::string metrics_part(const StepSummary& summary);
+// report_tables.cpp
 std::string replicas_part(const StepSummary& summary);
-std::string asked_part(const StepSummary& summary);
+std::string requested_part(const StepSummary& summary);
 std::string outputs_part(const StepSummary& summary);
 std::string parameters_part(const StepSummary& summary);
-std::string footer_part(const StepSummary& summary);
 
-// The program wrote it, but the step failed before it was moved to its place.
-bool was_held_back(const StepSummary& summary, const run::OutputFound& output);
+// The program wrote it, but the step failed before it was moved to its destination.
+bool was_not_committed(const StepSummary& summary, const run::OutputFound& output);
 // "Succeeded", "Training failed", …
 std::string_view headline(result::VerdictClass verdict_class);
 // "PyTorch, 2 workers"; empty without a plan.

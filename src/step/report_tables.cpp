@@ -14,8 +14,8 @@
 namespace trainstep::step {
 namespace {
 
-constexpr std::size_t most_replicas = 60;
-constexpr std::size_t longest_value = 600;
+constexpr std::size_t max_replicas = 60;
+constexpr std::size_t max_value_length = 600;
 
 bool failed(const run::MemberReport& member) { return member.ending && !member.ending->succeeded() && !member.stopped_by_us; }
 
@@ -45,7 +45,7 @@ std::string replica_row(const run::MemberReport& member, const run::Outcome& out
   return fmt::format(
       "<tr><td class=\"name\">{}</td><td class=\"name place\">{}</td><td class=\"num {}\">{}</td><td class=\"ended{}\">{}</td>"
       "<td class=\"num took\">{}</td><td class=\"lane\">{}</td></tr>\n",
-      escaped(member.name), escaped(member.place), member.attempts == 1 ? "once" : "tries", member.attempts, failed(member) ? " bad" : "",
+      escaped(member.name), escaped(member.ran_on), member.attempts == 1 ? "once" : "tries", member.attempts, failed(member) ? " bad" : "",
       escaped(ending_text(member)), took, lane(member, outcome));
 }
 
@@ -58,7 +58,7 @@ std::string value_text(std::string_view name, const Json& value, const Secrets& 
   if (sounds_secret(name)) return "<span class=\"soft\">not shown</span>";
   const auto shown = portable(redacted_json(value, secrets));
   const auto text = shown.is_string() ? shown.get<std::string>() : to_text(shown);
-  return "<code>" + escaped(shortened(text, longest_value)) + "</code>";
+  return "<code>" + escaped(shortened(text, max_value_length)) + "</code>";
 }
 
 std::string place_text(const std::string& place, const Secrets& secrets) { return "<code>" + escaped(redacted(place, secrets)) + "</code>"; }
@@ -85,7 +85,7 @@ std::string replicas_part(const StepSummary& summary) {
   std::size_t shown = 0, left_out = 0;
   for (const auto& member : members) {
     // Of a large gang: the first ones, and those that failed.
-    if (shown < most_replicas || (failed(member) && shown < 2 * most_replicas))
+    if (shown < max_replicas || (failed(member) && shown < 2 * max_replicas))
       part += replica_row(member, summary.outcome), ++shown;
     else
       ++left_out;
@@ -95,7 +95,7 @@ std::string replicas_part(const StepSummary& summary) {
   return part + "</section>\n";
 }
 
-std::string asked_part(const StepSummary& summary) {
+std::string requested_part(const StepSummary& summary) {
   if (summary.plan == nullptr || summary.replicas.empty()) return {};
   const auto seconds = std::chrono::duration<double>(summary.outcome.timeline.spent_in(result::Phase::running, summary.outcome.ended)).count();
   std::string part =
@@ -125,7 +125,7 @@ std::string outputs_part(const StepSummary& summary) {
     std::string value = "<span class=\"bad\">missing</span>";
     if (output.value)
       value = value_text(output.name, *output.value, secrets);
-    else if (was_held_back(summary, output))
+    else if (was_not_committed(summary, output))
       value = "<span class=\"bad\">was not written to</span> " + place_text(output.path, secrets);
     else if (!output.artifact)
       value = "<span class=\"soft\">no value</span>";

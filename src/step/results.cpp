@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "data/python_json.h"
 #include "result/metrics_output.h"
-#include "spec/named_place.h"
+#include "spec/reported_location.h"
 #include "spec/returned.h"
 #include "step/given.h"
 #include "step/number_text.h"
@@ -18,7 +18,7 @@
 namespace trainstep::step {
 namespace {
 
-constexpr std::size_t longest_inline_text = 4096;
+constexpr std::size_t max_inline_text_length = 4096;
 
 void put(std::vector<result::Metric>& metrics, result::Metric metric) {
   const auto same = [&](const result::Metric& other) { return other.name == metric.name; };
@@ -37,7 +37,7 @@ void put_written(std::vector<result::Metric>& metrics, const run::OutputFound& o
       if (auto read = result::read_metrics(*text, output.name))
         for (auto& metric : *read) put(metrics, std::move(metric));
   if (!output.artifact || output.path.empty() || output.earlier) return;
-  const auto text = read_file(output.path, longest_metrics_file);
+  const auto text = read_file(output.path, max_metrics_file_size);
   if (!text) return;
   if (auto read = result::read_metrics(*text, output.name))
     for (auto& metric : *read) put(metrics, std::move(metric));
@@ -80,7 +80,7 @@ bool is_plain_text(std::string_view bytes) {
 
 // The address that the program gives takes precedence.
 std::string address_of(const run::OutputFound& output, const Inputs& inputs) {
-  if (spec::named_place(output.path).address) return output.path;
+  if (spec::parse_reported_location(output.path).address) return output.path;
   for (const auto& target : inputs.targets)
     if (target.name == output.step_path && !target.uri.empty()) return target.uri;
   return output.path;
@@ -134,7 +134,7 @@ std::vector<std::string> unread_metrics(const run::Outcome& outcome, const FileR
   std::vector<std::string> sentences;
   for (const auto& output : outcome.outputs) {
     if (!has_metrics(output) || !output.present || !output.artifact || output.path.empty() || output.earlier) continue;
-    const auto text = read_file(output.path, longest_metrics_file);
+    const auto text = read_file(output.path, max_metrics_file_size);
     if (!text && text.error().kind == ErrorKind::input) {
       sentences.push_back(fmt::format("{}: {}; ignoring its metrics", output.name, text.error().message));
     } else if (text && !trim(*text).empty() && names_metrics(output.step_path)) {
@@ -189,7 +189,7 @@ Json results_object(const run::Outcome& outcome, const Inputs& inputs, const Fil
     } else if (output.present && !output.path.empty()) {
       entry = address_of(output, inputs);
       if (!output.artifact || !output.step_path.empty()) continue;
-      if (const auto text = read_file(output.path, longest_inline_text); text && is_plain_text(*text)) entry = *text;
+      if (const auto text = read_file(output.path, max_inline_text_length); text && is_plain_text(*text)) entry = *text;
     }
   }
   return object;

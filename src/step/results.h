@@ -17,7 +17,7 @@
 namespace trainstep::step {
 
 // Larger files do not hold metrics.
-inline constexpr std::size_t longest_metrics_file = std::size_t{16} << 20U;
+inline constexpr std::size_t max_metrics_file_size = std::size_t{16} << 20U;
 
 // Whether an output of this name holds metrics: metrics, mlpipeline_metrics, eval-metrics, ….
 bool names_metrics(std::string_view output);

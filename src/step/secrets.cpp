@@ -52,7 +52,7 @@ bool sounds_secret(const result::MetricSeries& series) {
 
 bool is_secret(double value, const std::vector<std::string>& secrets) {
   return std::ranges::any_of(secrets, [&](std::string_view secret) {
-    if (secret.size() < shortest_secret) return false;
+    if (secret.size() < min_secret_length) return false;
     const auto number = result::take_number(secret);
     return number && secret.empty() && *number == value;
   });

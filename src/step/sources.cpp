@@ -32,13 +32,13 @@ bool is_of_a_process(const fs::path& place) {
 
 // Whether any component of the path, with all links followed, is such a place; the resolved path does not show this.
 bool leads_through_a_process(const fs::path& path) {
-  constexpr int most_links = 40;
+  constexpr int max_links = 40;
   std::error_code code;
   const auto whole = fs::absolute(path, code);
   if (code) return false;
   std::deque<fs::path> way(whole.begin(), whole.end());
   fs::path at;
-  for (int links = 0; !way.empty() && links < most_links;) {
+  for (int links = 0; !way.empty() && links < max_links;) {
     const auto part = way.front();
     way.pop_front();
     if (part.empty() || part == ".") continue;

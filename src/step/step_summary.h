@@ -20,7 +20,7 @@ struct StepSummary {
   const plan::Plan* plan = nullptr;           // null: the step ended before it had one
   std::vector<job_types::Replicas> replicas;  // of the job type; empty without a plan
   std::vector<result::Metric> metrics;        // final_metrics() of results.h
-  std::string report_place;                   // where the report will be, for the log; empty: nowhere
+  std::string report_location;                // where the report will be, for the log; empty: nowhere
   const HeldFolders* folders = nullptr;       // of the files that are written; null: not checked
 
   [[nodiscard]] bool succeeded() const { return outcome.verdict.verdict_class == result::VerdictClass::succeeded; }

@@ -15,10 +15,10 @@
 
 #include "base/fd.h"
 #include "base/files.h"
-#include "base/frozen.h"
+#include "base/immutable.h"
 #include "base/links.h"
 #include "base/mount.h"
-#include "base/sticky.h"
+#include "base/sticky_folder.h"
 #include "base/text.h"
 #include "spec/returned.h"
 #include "step/given.h"
@@ -71,9 +71,9 @@ Result<void> check_writable(std::string_view name, const fs::path& place) {
     return input_error(fmt::format("{}: {} is a broken symbolic link; choose another path", name, folder.string()));
   if (!fs::is_directory(folder, ignored)) return input_error(fmt::format("{}: {} is not a folder; choose another path", name, folder.string()));
   TRY(check_names(name, place, folder));
-  if (stays_anothers(place))
+  if (is_in_sticky_folder_of_other_user(place))
     return input_error(fmt::format("{}: {} belongs to another user, and only its owner may replace it; choose another path", name, place.string()));
-  if (is_frozen(place))
+  if (is_immutable(place))
     return input_error(fmt::format("{}: {} or its folder is immutable (chattr +i or +a); choose another path", name, place.string()));
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     return input_error(fmt::format("{}: no permission to write to the folder {}; choose another path", name, folder.string()));
@@ -156,7 +156,7 @@ Result<void> check_nesting(const std::vector<OutputTarget>& targets) {
   return {};
 }
 
-Result<void> check_apart(const std::vector<OutputTarget>& targets) {
+Result<void> check_no_overlap(const std::vector<OutputTarget>& targets) {
   const auto model = std::ranges::find(targets, "model_dir", &OutputTarget::name);
   if (model == targets.end() || model->path.empty()) return {};
   for (const auto& other : targets)
@@ -200,7 +200,7 @@ Result<void> check_targets(const std::vector<OutputTarget>& targets) {
   std::map<std::string, std::string> taken;  // path → output
   for (const auto& target : targets) {
     if (target.path.empty()) continue;
-    if (target.kind == OutputTarget::Kind::file && is_address(target.path))
+    if (target.kind == OutputTarget::Kind::file && looks_like_address(target.path))
       return usage_error(fmt::format("{}: {} is an address, but this file is written on this machine; use a path", target.name, target.path));
     const auto place = absolute(target.path).string();
     if (const auto [other, first] = taken.emplace(place, target.name); !first && !takes_several(place))
@@ -211,7 +211,7 @@ Result<void> check_targets(const std::vector<OutputTarget>& targets) {
     else
       TRY(check_file(target.name, target.path));
   }
-  TRY(check_apart(targets));
+  TRY(check_no_overlap(targets));
   return check_nesting(targets);
 }
 

@@ -26,8 +26,8 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 // For events with scalars; larger records, which may take hours to read, are skipped.
-constexpr std::uint64_t largest_record = std::uint64_t{64} << 20U;
-constexpr std::size_t most_told = 5;  // messages with file names
+constexpr std::uint64_t max_record_size = std::uint64_t{64} << 20U;
+constexpr std::size_t max_reported = 5;  // messages with file names
 
 struct File {
   std::string run;   // "train"; "" is the folder itself
@@ -86,7 +86,8 @@ class Reader {
               {fmt::format("reading the TensorBoard logs would take more than {} s; ignoring all of them",
                            std::chrono::duration_cast<std::chrono::seconds>(m_limits.time).count())}};
     if (m_too_many) return {{}, {fmt::format("more than {} TensorBoard event files; ignoring all of them", m_limits.files)}};
-    if (m_troubles > most_told) m_logs.told.push_back(fmt::format("{} more TensorBoard event files or records are damaged", m_troubles - most_told));
+    if (m_troubles > max_reported)
+      m_logs.told.push_back(fmt::format("{} more TensorBoard event files or records are damaged", m_troubles - max_reported));
     if (m_curves.older() > 0)
       m_logs.told.push_back(fmt::format("ignoring {} values of TensorBoard event files that are older than the training", m_curves.older()));
     if (m_curves.full()) m_logs.told.emplace_back("the TensorBoard event files have too many curves; ignoring the rest");
@@ -112,7 +113,7 @@ class Reader {
   }
 
   void tell(const File& file, std::string_view what) {
-    if (++m_troubles <= most_told) m_logs.told.push_back(fmt::format("{}: {}", printable(file.path.substr(1)), what));
+    if (++m_troubles <= max_reported) m_logs.told.push_back(fmt::format("{}: {}", printable(file.path.substr(1)), what));
   }
 
   void read(const File& file) {
@@ -135,10 +136,10 @@ class Reader {
   }
 
   void take(const File& file, const result::Bytes& bytes, const result::Record& record) {
-    if (record.size > largest_record) return;
+    if (record.size > max_record_size) return;
     const auto event = result::read_tensorboard_event(bytes, record.begin, record.begin + record.size);
     const bool scalar = event && (!event->values.empty() || event->restart);
-    if (!scalar && record.size > result::longest_scalar) return;
+    if (!scalar && record.size > result::max_scalar_length) return;
     if (!result::is_whole(bytes, record)) return tell(file, fmt::format("ignoring the damaged record at byte {}", record.begin));
     if (scalar) m_curves.add(file.run, *event);
   }

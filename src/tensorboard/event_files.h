@@ -1,4 +1,4 @@
-// Reads the curves from the TensorBoard logs that a training has written to a folder.
+// Reads the curves from the TensorBoard logs that a training run has written to a folder.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -11,7 +11,7 @@ import subprocess
 from control_plane import NODE_ADDRESS, POD_NETWORK, SECOND_ADDRESS
 from sandbox import HERE, ClusterError
 
-SERVER = "kubelet"  # that makes nodes ready
+SERVER = "kubelet"  # the server that makes nodes ready
 BRIDGE = "pods0"
 NET = NODE_ADDRESS.rpartition(".")[0]
 
@@ -39,7 +39,7 @@ class Node:
 
     @property
     def pod_logs(self) -> str:
-        """Not shared: a kubelet removes those of pods that it does not know."""
+        """Not shared: a kubelet removes the logs of pods that it does not know."""
         return f"/var/log/pods{self.suffix}"
 
 
@@ -61,12 +61,12 @@ def certify(authority):
 def connect(cluster):
     """The pods' bridge, which carries the API server's address, and containerd with the images; needs no API server yet."""
     images = _built_images()
-    # Nothing of this is seen outside, and what mounts there are inside go to those who share them.
+    # None of these mounts is visible outside; inside, mounts propagate to the namespaces that share them.
     own = [f"{cluster.folder}/{server}{node.suffix}" for node in nodes_of(cluster) for server in ("containerd", "kubelet")]
     for path in ("/run", "/var/log", "/var/lib/cni", *own):
         cluster.sandbox.mount_memory(path)
     cluster.sandbox.run("mount", "--make-rshared", "/")
-    # A kubelet sets these, which are the whole machine's: it shall set copies.
+    # A kubelet sets these sysctls, which apply to the whole machine: give it copies to set.
     for name in ("vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes"):
         copy = cluster.folder / "sys" / name
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -95,7 +95,7 @@ def _is_ready(cluster, node):
 
 
 def import_image(cluster, archive):
-    """Makes an image known to the nodes; pods name it as the archive does."""
+    """Imports an image on all nodes; pods use its name in the archive."""
     for node in nodes_of(cluster):
         cluster.sandbox.run(*node.ctr, "images", "import", str(archive))
 
@@ -135,14 +135,14 @@ def cgroup(folder: pathlib.Path) -> str:
 
 
 def remove_cgroups(folder: pathlib.Path):
-    """After the last process has ended."""
+    """Call it after the last process has exited."""
     for controller in _controllers():
         for path, _, _ in os.walk(controller / cgroup(folder), topdown=False):
             os.rmdir(path)
 
 
 def _controllers():
-    """Where groups lie: in one tree (cgroup v2), or in one for each controller; runc also uses one that has none."""
+    """The roots of the cgroup hierarchies: one (cgroup v2), or one for each controller; runc also uses one without a controller."""
     root = pathlib.Path("/sys/fs/cgroup")
     if (root / "cgroup.controllers").exists():
         return [root]
@@ -181,7 +181,7 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "{cluster.PAUSE_IMAGE}"
   stream_server_address = "127.0.0.1"
-  # Where CAP_SYS_RESOURCE is missing a score cannot be lowered, and runc would end without saying so.
+  # Without CAP_SYS_RESOURCE an oom_score_adj cannot be lowered, and runc would exit without an error message.
   restrict_oom_score_adj = true
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "/usr/lib/cni"
@@ -214,7 +214,7 @@ def _kubelet(cluster, group, node):
         "clusterDNS": [NODE_ADDRESS],
         "clusterDomain": "cluster.local",
         "resolvConf": f"{cluster.folder}/resolv.conf",
-        # Images come from archives and are not to be had again; the disk is the developer's.
+        # Images are imported from archives and could not be pulled again; the disk is the developer's.
         "imageGCHighThresholdPercent": 100,
         "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%"},
         "maxPods": 200,
@@ -231,7 +231,7 @@ def _proxy(cluster):
         "bindAddress": NODE_ADDRESS,
         "clientConnection": {"kubeconfig": str(cluster.kubeconfig_for("proxy"))},
         "conntrack": {"maxPerCore": 0},
-        # Answers of a pod to another on the same bridge then come back through here, where their addresses are put right.
+        # Replies between pods on the same bridge then pass through the host, which translates their addresses back.
         "nftables": {"masqueradeAll": True, "minSyncPeriod": "0s"},
     }
 

@@ -2,7 +2,7 @@
 """The program on a test cluster, behind a fault proxy: as a user's command, or as the step of an Argo Workflow, in its pod.
 
 A step in a pod is the program itself, in a mount namespace with the service account's files at their usual place; its pod is an object on a fake node, and
-its Workflow an object of which only the name matters.
+its Workflow is an object of which only the name matters.
 """
 import dataclasses
 import os
@@ -30,12 +30,12 @@ _DEFINITION = {
         ],
     },
 }
-# /run is this process's own; the files are found through a link.
+# A private /run; the service account's files are reached through a link.
 IN_POD = 'mount -t tmpfs tmpfs /run && mkdir -p /run/secrets/kubernetes.io && ln -s "$0" /run/secrets/kubernetes.io/serviceaccount && exec "$@"'
 
 
 def define_workflows(cluster):
-    """The resource, without a controller."""
+    """Creates the CustomResourceDefinition; there is no controller."""
     cluster.api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", _DEFINITION)
     cluster.wait_for("apiserver", 30, lambda: cluster.api.get(WORKFLOWS.format("default")))
     # The garbage collector looks for new resources when it starts, then every half minute.
@@ -50,7 +50,7 @@ def define_workflows(cluster):
 
 
 class Workflow:
-    """One in a namespace; its pods are those of the steps."""
+    """A Workflow in a namespace; its pods are those of the steps."""
 
     def __init__(self, cluster, space, name="flow"):
         self.cluster, self.space = cluster, space
@@ -67,8 +67,8 @@ class Workflow:
 
 
 class Pod:
-    """A step's: `node_name` is that of Argo's node, `command` what it says that its container runs. Deleted, it lingers, as its containers take their
-    time to end."""
+    """A step's pod: `node_name` is the name of Argo's node, `command` the command of its container. After a delete it lingers, as its containers take
+    time to terminate."""
 
     def __init__(self, workflow, node_name, name="step", linger_ms=20000, command=()):
         self.cluster, self.space, self.name = workflow.cluster, workflow.space, name
@@ -83,7 +83,7 @@ class Pod:
         self.cluster.api.create(self.path.rpartition("/")[0], body)
 
     def complete(self):
-        """What Argo does a second before it signals."""
+        """Sets the label that Argo sets a second before it sends the signal."""
         patch = {"metadata": {"labels": {"workflows.argoproj.io/completed": "true"}}}
         self.cluster.api.call("PATCH", self.path, patch, "application/merge-patch+json")
 
@@ -91,7 +91,7 @@ class Pod:
         self.cluster.api.delete(self.path)
 
     def command(self, words, folder, port):
-        """(words, environment) that run the program in this pod. `folder` becomes the service account's."""
+        """(command line, environment) to run the program in this pod. Writes the service account's files to `folder`."""
         folder.mkdir(exist_ok=True)
         (folder / "namespace").write_text(self.space.name)
         (folder / "token").write_text(self.space.token)
@@ -102,14 +102,14 @@ class Pod:
 
 
 class ProxiedStep(Step):
-    """A step through a fault proxy; `pod` says where it is, None: at a shell."""
+    """A step through a fault proxy; `pod`: the pod that it runs in; None: in a shell."""
 
     def __init__(self, cluster, program, space, kind, tmp, proxy, pod=None):
         super().__init__(cluster, program, dataclasses.replace(space, kubeconfig=proxy.kubeconfig(space)), kind, tmp)
         self.proxy, self.pod = proxy, pod
 
     def arguments(self, **how):
-        """(words, environment)"""
+        """(command line, environment)"""
         words = self.words("run", *(how.get(name) for name in ("fates", "distribution", "options")))
         kept = clean_environment() | {"HOME": str(self.tmp), "NO_COLOR": "1"}
         if self.pod is None:
@@ -130,19 +130,19 @@ class ProxiedStep(Step):
         return self.items(RESOURCES[self.kind])
 
     def items(self, resource) -> list:
-        """Without kubectl, which takes a tenth of a second of a processor."""
+        """Without kubectl, which takes 0.1 s of CPU time per call."""
         name, _, group = resource.partition(".")
         version = self.cluster.options["mpi"] if name == "mpijobs" else "v1"
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
         return self.cluster.api.get(f"{path}/namespaces/{self.space.name}/{name}")["items"]
 
     def training_pods(self) -> list:
-        """Their names."""
+        """The names of the job's pods."""
         own = self.pod.name if self.pod else ""
         return [name for name in self.left("pods") if name != own]
 
 
 def without(words, flag):
-    """Without a flag and its value."""
+    """The command line without a flag and its value."""
     at = words.index(flag)
     return words[:at] + words[at + 2 :]

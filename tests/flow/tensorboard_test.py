@@ -17,7 +17,7 @@ WRITE = f"{sys.executable} {ROOT}/tests/support/tensorboard.py"
 
 
 class Run:
-    """A step here, whose program is a shell script with the folder of its model as $0."""
+    """A local step whose program is a shell script with the model's folder as $0."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -35,7 +35,7 @@ class Run:
         return json.loads((self.folder / "metrics").read_text())
 
     def curves(self):
-        """The titles of the pictures in the report."""
+        """The titles of the charts in the report."""
         return [title for title in re.findall(r'aria-label="([^"]*)"', (self.folder / "report").read_text()) if title != "phases"]
 
 
@@ -53,7 +53,7 @@ def test_curves_and_last_values_of_logs_in_the_model_s_folder(run):
 def test_runs_in_subfolders_are_curves_of_their_own(run):
     script = "; ".join(f"{WRITE} $0/logs/{part}/tfevents.1 1 epoch_loss {value} 2 epoch_loss {value}" for part, value in (("train", 0.5), ("validation", 0.75)))
     assert run(script) == {"train/epoch_loss": 0.5, "validation/epoch_loss": 0.75}
-    assert run.curves() == ["epoch_loss"]  # both in one picture
+    assert run.curves() == ["epoch_loss"]  # both in one chart
     assert "training" in (run.folder / "report").read_text()
 
 
@@ -82,7 +82,7 @@ def test_event_files_shipped_with_the_program_are_ignored(run, age):
     assert "ignoring 1 values of TensorBoard event files that are older than the training" in run.said
 
 
-def test_no_log_makes_a_training_fail(run):
+def test_unreadable_event_files_do_not_fail_the_training(run):
     script = f"mkdir $0; mkfifo $0/fifo.tfevents; ln -s . $0/loop; head -c 100 /dev/zero > $0/a.tfevents; {WRITE} $0/b.tfevents 1 loss 0.5; printf cut >> $0/b.tfevents; rm $0/fifo.tfevents"
     assert run(script) == {"loss": 0.5}
     assert "model_dir: a.tfevents: damaged at byte 0" in run.said
@@ -118,12 +118,12 @@ def test_an_agent_writes_long_curves_to_the_record(tmp_path):
 
 
 def curve(name, values):
-    """As an agent tells it."""
+    """As an agent reports it."""
     return {"name": name, "points": [[step, value, 1_795_334_401] for step, value in enumerate(values)]}
 
 
 class Told(Step):
-    """A step of a pipeline whose pod tells `told`, and whose record has `recorded`, if there is one."""
+    """A pipeline step whose pod reports the curves `told`, and whose record, if there is one, contains `recorded`."""
 
     def __init__(self, folder):
         super().__init__(folder)

@@ -46,7 +46,7 @@ void read(std::string_view text) {
     const auto event = result::read_tensorboard_event(bytes, record.begin, record.begin + record.size);
     if (!event) continue;
     for (const auto& value : event->values)
-      if (value.tag.empty() || value.tag.size() > result::longest_scalar) __builtin_trap();
+      if (value.tag.empty() || value.tag.size() > result::max_scalar_length) __builtin_trap();
     if (result::is_whole(bytes, record)) curves.add(++runs % 3 == 0 ? "train" : "", *event);
   }
   for (const auto& series : curves.series()) {

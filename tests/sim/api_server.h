@@ -57,7 +57,7 @@ class ApiServer {
     std::string name_space = "lab";
     std::string user = "system:serviceaccount:lab:pipeline-runner";
     Duration bookmarks{60'000};
-    Duration longest_watch{3'600'000};
+    Duration max_watch_time{3'600'000};
     bool expired_as_http = false;                         // 410 as the answer, not as an ERROR event
     std::map<std::string, std::string> also_served = {};  // "kubeflow.org/v1 mpijobs" → the version whose objects are shown there
     // How far the server is behind that answers a GET of one object, or a list; asked for each.

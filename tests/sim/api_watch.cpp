@@ -57,7 +57,7 @@ void ApiServer::watch(Call request, const Target& to, bool metadata_only, const 
     for (; at != history.end() && !wire->closed(); ++at) tell(*watcher, *at);
   }
   const auto seconds = whole(asked(request, "timeoutSeconds"), 1'800);
-  m_store.loop().after(std::min(m_options.longest_watch, Duration{seconds * 1000}), [watcher = std::weak_ptr(watcher)] {
+  m_store.loop().after(std::min(m_options.max_watch_time, Duration{seconds * 1000}), [watcher = std::weak_ptr(watcher)] {
     const auto live = watcher.lock();
     if (live != nullptr && !live->wire->closed()) live->wire->close();
   });

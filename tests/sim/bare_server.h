@@ -18,8 +18,8 @@ struct BareServer {
   Collector collector{store, Random(2)};
   PodLogs logs;
   ApiServer server{store, logs, collector, {}};
-  Story story{loop, false};
-  Network network{loop, server, story, Random(3), {}};
+  Trace trace{loop, false};
+  Network network{loop, server, trace, Random(3), {}};
   SmallClient client{network};
   const Resource& pod = store.serve({"v1", "pods", "Pod"});
   const Resource& job = store.serve({"batch/v1", "jobs", "Job"});

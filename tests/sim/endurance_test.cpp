@@ -1,4 +1,4 @@
-// The whole step where it has to endure: servers that close, forget and refuse, and time.
+// Long runs of the whole step: servers that close watches, compact their history and refuse connections; days of virtual time.
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <functional>
@@ -14,11 +14,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-Wishes quiet(const std::string& kind, Duration length) {
-  return {.kind = kind, .fate = Fate::succeeds, .step_fate = StepFate::lives, .calm = true, .length = length};
+ScenarioOverrides quiet(const std::string& kind, Duration length) {
+  return {.kind = kind, .script = Script::succeeds, .step_script = StepScript::lives, .calm = true, .length = length};
 }
 
-// Something else in the cluster changes every second, and what was before is forgotten at once: a reconnecting client gets 410.
+// An unrelated object changes every second, and older versions are compacted at once: a client that reconnects gets 410.
 void forget_everything(World& world) {
   auto& store = world.cluster().store;
   const auto neighbour = store.create(*store.resource("v1", "pods"), {{"apiVersion", "v1"},
@@ -40,8 +40,8 @@ int count(const World& world, const std::string& what) {
   return result;
 }
 
-// The most requests in any hour from `from` on, as long as the training goes on.
-int most_in_an_hour(const World& world, Time from, Time to) {
+// The largest number of requests in any hour between `from` and `to`.
+int max_in_an_hour(const World& world, Time from, Time to) {
   std::map<std::int64_t, int> hours;
   for (const auto& request : world.network().requests())
     if (request.at >= from && request.at < to) ++hours[(request.at - from) / 1h];
@@ -52,12 +52,12 @@ int most_in_an_hour(const World& world, Time from, Time to) {
 
 }  // namespace
 
-TEST_CASE("sim endurance: watches that are closed every second, 410 on each return and a new token every minute, for an hour") {
+TEST_CASE("sim endurance: watches that are closed every second, 410 on each reconnect and a new token every minute, for an hour") {
   for (const auto* kind : {"Job", "PyTorch"}) {
-    auto wishes = quiet(kind, Duration(1h));
-    wishes.token_life = Duration(60s);
-    World world(11, {.wishes = wishes});
-    world.cluster().server.options().longest_watch = Duration(1s);
+    auto overrides = quiet(kind, Duration(1h));
+    overrides.token_life = Duration(60s);
+    World world(11, {.overrides = overrides});
+    world.cluster().server.options().max_watch_time = Duration(1s);
     forget_everything(world);
     INFO(kind);
     CHECK(world.run(real_step) == std::vector<std::string>{});
@@ -65,14 +65,14 @@ TEST_CASE("sim endurance: watches that are closed every second, 410 on each retu
     REQUIRE(world.lives().size() == 1);
     CHECK(world.lives()[0].verdict->verdict_class == result::VerdictClass::succeeded);
     const auto jobs = std::string(kind) == "Job" ? "GET jobs" : "GET pytorchjobs";
-    CHECK(count(world, jobs) > 60);  // it was told 410, and listed
+    CHECK(count(world, jobs) > 60);  // it got 410 and listed again
     CHECK(count(world, std::string(jobs) + " watch") > 60);
   }
 }
 
-TEST_CASE("sim endurance: seven days, one of them without an API server; a quiet hour costs at most 12 requests") {
+TEST_CASE("sim endurance: seven days, one of them without an API server; at most 12 requests in a quiet hour") {
   for (const auto* kind : {"Job", "PyTorch", "MPI"}) {
-    World world(12, {.wishes = quiet(kind, Duration(24h * 7))});
+    World world(12, {.overrides = quiet(kind, Duration(24h * 7))});
     const auto began = world.loop().now();
     const auto away = Outage{began + 48h, began + 72h, Outage::Sort::refused};
     world.network().add_outage(away);
@@ -81,8 +81,8 @@ TEST_CASE("sim endurance: seven days, one of them without an API server; a quiet
     CHECK(world.jobs().size() == 1);
     REQUIRE(world.lives().size() == 1);
     CHECK(world.lives()[0].verdict->verdict_class == result::VerdictClass::succeeded);
-    CHECK(most_in_an_hour(world, began + 1h, away.from) <= 12);
-    CHECK(most_in_an_hour(world, away.to + 1h, began + 24h * 7 - 1h) <= 12);
-    CHECK(most_in_an_hour(world, began + 1h, away.from) > 0);
+    CHECK(max_in_an_hour(world, began + 1h, away.from) <= 12);
+    CHECK(max_in_an_hour(world, away.to + 1h, began + 24h * 7 - 1h) <= 12);
+    CHECK(max_in_an_hour(world, began + 1h, away.from) > 0);
   }
 }

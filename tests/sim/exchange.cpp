@@ -143,7 +143,7 @@ void Network::Exchange::fail(ErrorKind kind, std::string why) {
   const auto self = shared_from_this();
   m_over = true;
   m_network.finish(m_id);
-  m_network.m_story.tell("network", "{}: {}", describe(), why);
+  m_network.m_trace.log("network", "{}: {}", describe(), why);
   if (m_handler.done) m_handler.done(Error{kind, std::move(why)});
 }
 

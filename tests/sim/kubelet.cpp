@@ -43,8 +43,8 @@ struct Trouble {
   std::string reason, message, afterwards;
 };
 
-Trouble trouble_of(PodFate::Start start) {
-  using enum PodFate::Start;
+Trouble trouble_of(PodScript::Start start) {
+  using enum PodScript::Start;
   switch (start) {
     case image_pull:
       return {"ErrImagePull", "failed to pull and unpack image: not found", "ImagePullBackOff"};
@@ -102,7 +102,7 @@ void Kubelet::later(Duration delay, const LifePtr& life, std::function<void()> t
 
 void Kubelet::draw(const LifePtr& life) {
   life->who.attempt = m_attempts[life->who.replica];
-  life->fate = m_draw(life->who);
+  life->script = m_draw(life->who);
 }
 
 // Reports wait for the kubelet, in their order.
@@ -117,7 +117,7 @@ void Kubelet::send_reports() {
 }
 
 void Kubelet::schedule(const LifePtr& life) {
-  const auto& wait = life->fate.schedulable;
+  const auto& wait = life->script.schedulable;
   if (wait && *wait == Duration{0}) return bound(life);
   const auto now = m_store.loop().now();
   const std::string message =
@@ -144,15 +144,15 @@ void Kubelet::bound(const LifePtr& life) {
     if (life->sidecar) container_status(changed, sidecar_name)["state"] = {{"waiting", {{"reason", "ContainerCreating"}}}};
   });
   if (pod == nullptr) return;
-  using enum PodFate::Start;
-  const auto wanted = life->fate.start;
-  if (wanted == runs) return later(life->fate.pulling, life, [this, life] { start(life); });
+  using enum PodScript::Start;
+  const auto wanted = life->script.start;
+  if (wanted == runs) return later(life->script.pulling, life, [this, life] { start(life); });
   if (wanted == volume_missing || wanted == volume_busy)
     later(Duration{100}, life, [this, life] { mount_in_vain(life, Duration{500}); });
   else
-    later(life->fate.pulling, life, [this, life] { try_in_vain(life); });
+    later(life->script.pulling, life, [this, life] { try_in_vain(life); });
   if (wanted == registry_busy || wanted == runtime_busy || wanted == volume_busy)
-    later(life->fate.pulling + life->fate.starts_after, life, [this, life] {
+    later(life->script.pulling + life->script.starts_after, life, [this, life] {
       ++life->turn;
       start(life);
     });
@@ -165,11 +165,11 @@ void Kubelet::tell_waiting(const LifePtr& life, const std::string& reason, const
 }
 
 void Kubelet::try_in_vain(const LifePtr& life) {
-  const auto [reason, message, afterwards] = trouble_of(life->fate.start);
+  const auto [reason, message, afterwards] = trouble_of(life->script.start);
   tell_waiting(life, reason, message);
   if (const auto live = m_store.by_uid(life->who.uid)) write_event(m_store, *live, "Warning", "Failed", "Error: " + reason + ": " + message);
   if (afterwards.empty()) return;
-  if (life->fate.start == PodFate::Start::runtime_busy)
+  if (life->script.start == PodScript::Start::runtime_busy)
     later(Duration{30'000}, life, [this, life] {
       tell_waiting(life, "CreateContainerError", R"(failed to reserve container name "train_0": name "train_0" is reserved for "0123abcd")");
     });
@@ -177,7 +177,7 @@ void Kubelet::try_in_vain(const LifePtr& life) {
     later(Duration{12'000}, life, [this, life, afterwards, why = fmt::format("{}: {}", reason, message)] {
       tell_waiting(life, afterwards, "Back-off pulling image \"registry.example/train:1\": " + why);  // as kubelets do since 1.32
     });
-  if (life->fate.start != PodFate::Start::image_pull)
+  if (life->script.start != PodScript::Start::image_pull)
     later(m_random.between(Duration{40'000}, Duration{300'000}), life, [this, life] { try_in_vain(life); });
 }
 
@@ -185,7 +185,7 @@ void Kubelet::try_in_vain(const LifePtr& life) {
 void Kubelet::mount_in_vain(const LifePtr& life, Duration pause) {
   const auto pod = m_store.by_uid(life->who.uid);
   if (pod == nullptr) return;
-  if (life->fate.start == PodFate::Start::volume_missing)
+  if (life->script.start == PodScript::Start::volume_missing)
     write_event(m_store, *pod, "Warning", "FailedMount", "MountVolume.SetUp failed for volume \"volume-0\" : secret \"keys\" not found");
   else
     write_event(m_store, *pod, "Warning", "FailedAttachVolume",
@@ -218,62 +218,62 @@ void Kubelet::start(const LifePtr& life) {
     });
   }
   write_lines(life);
-  const auto& fate = life->fate;
-  if (fate.rotated)
-    later(*fate.rotated, life, [this, life] {
+  const auto& script = life->script;
+  if (script.rotated)
+    later(*script.rotated, life, [this, life] {
       const LogKey key{life->who.uid, life->container, life->restarts};
-      m_logs.rotate(key, static_cast<std::size_t>(life->fate.rotated->count() % 3));
+      m_logs.rotate(key, static_cast<std::size_t>(life->script.rotated->count() % 3));
       const auto kept = m_logs.of(key).lines.size();
       std::size_t seen = 0;
       for (auto line = m_written.rbegin(); line != m_written.rend(); ++line)
         if (line->pod_uid == life->who.uid && line->attempt == life->who.attempt && ++seen > kept) line->lost = true;
     });
-  if (!fate.runs_for) return;
-  later(*fate.runs_for, life, [this, life] {
-    if (life->fate.end == PodFate::End::node_lost)
+  if (!script.runs_for) return;
+  later(*script.runs_for, life, [this, life] {
+    if (life->script.end == PodScript::End::node_lost)
       lose_node(life);
-    else if (life->fate.end == PodFate::End::vanishes)
+    else if (life->script.end == PodScript::End::vanishes)
       lose_pod(life);
     else
-      end(life, life->fate.end, life->fate.exit_code);
+      end(life, life->script.end, life->script.exit_code);
   });
 }
 
 void Kubelet::write_lines(const LifePtr& life) {
-  for (std::size_t i = 0; i < life->fate.lines.size(); ++i)
-    later(life->fate.lines[i].after, life, [this, life, i] {
-      const auto& text = life->fate.lines[i].text;
+  for (std::size_t i = 0; i < life->script.lines.size(); ++i)
+    later(life->script.lines[i].after, life, [this, life, i] {
+      const auto& text = life->script.lines[i].text;
       const auto now = m_store.loop().now();
       m_logs.write({life->who.uid, life->container, life->restarts}, {clock(life), static_cast<int>(m_random.between(0, 999)) * 1000, text});
       m_written.push_back({life->who.uid, life->who.replica, life->who.attempt, text, now});
     });
 }
 
-void Kubelet::end(const LifePtr& life, PodFate::End how, int code) {
+void Kubelet::end(const LifePtr& life, PodScript::End how, int code) {
   life->running = false;
   life->unreported = true;
   ++life->turn;
   const auto now = clock(life);
   m_logs.end({life->who.uid, life->container, life->restarts});
-  if (how == PodFate::End::oom) code = 137;
+  if (how == PodScript::End::oom) code = 137;
   // The kubelet looks once a second.
   later(m_random.between(Duration{20}, Duration{1'100}), life, [this, life, how, code, now] { report_end(life, how, code, now); });
 }
 
-void Kubelet::report_end(const LifePtr& life, PodFate::End how, int code, Time finished) {
+void Kubelet::report_end(const LifePtr& life, PodScript::End how, int code, Time finished) {
   life->unreported = false;
   const auto pod = m_store.by_uid(life->who.uid);
   if (pod == nullptr) return;
   const auto policy = text_at(pod->object, {"spec", "restartPolicy"});
-  const bool evicted = how == PodFate::End::evicted;
+  const bool evicted = how == PodScript::End::evicted;
   const bool restarts = !evicted && !pod->deleting() && (policy == "Always" || (policy == "OnFailure" && code != 0));
   Json terminated = {{"exitCode", code},
-                     {"reason", how == PodFate::End::oom ? "OOMKilled"
-                                : code == 0              ? "Completed"
-                                                         : "Error"},
+                     {"reason", how == PodScript::End::oom ? "OOMKilled"
+                                : code == 0                ? "Completed"
+                                                           : "Error"},
                      {"startedAt", to_rfc3339(life->started)},
                      {"finishedAt", to_rfc3339(finished)}};
-  if (!life->fate.message.empty()) terminated["message"] = life->fate.message;
+  if (!life->script.message.empty()) terminated["message"] = life->script.message;
   const std::string phase = code == 0 && !evicted ? "Succeeded" : "Failed";
   const bool waits = life->sidecar && !restarts && !evicted && !pod->deleting();  // for the sidecar
   report(life, [container = life->container, terminated, restarts, evicted, waits, phase, finished](Json& changed) {
@@ -322,7 +322,7 @@ void Kubelet::again(const LifePtr& life) {
 bool Kubelet::evict(const std::string& pod_uid, const std::string& /*reason*/) {
   const auto found = m_lives.find(pod_uid);
   if (found == m_lives.end() || !found->second->running) return false;
-  end(found->second, PodFate::End::evicted, 137);
+  end(found->second, PodScript::End::evicted, 137);
   return true;
 }
 
@@ -388,11 +388,11 @@ void Kubelet::terminate(const std::string& uid) {
   if (pod == nullptr || text_at(pod->object, {"status", "reason"}) == "NodeLost") return;
   const auto grace = Duration{number_at(pod->object, {"metadata", "deletionGracePeriodSeconds"}) * 1000};
   const bool was_running = life->running;
-  const auto stop = was_running ? std::min(life->fate.dies_after, grace) : Duration{0};
+  const auto stop = was_running ? std::min(life->script.dies_after, grace) : Duration{0};
   if (!was_running && !life->unreported) ++life->turn;
   // It may end by itself meanwhile.
   m_store.loop().after(stop, [this, life, uid] {
-    if (life->running) end(life, PodFate::End::exits, 143);
+    if (life->running) end(life, PodScript::End::exits, 143);
     m_store.loop().after(m_random.between(Duration{1'200}, Duration{2'000}),
                          [this, uid] { m_store.update(uid, [](Json& changed) { changed["metadata"]["deletionGracePeriodSeconds"] = 0; }); });
   });

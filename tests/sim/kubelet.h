@@ -27,7 +27,7 @@ struct PodIdentity {
 // Of the container that a webhook adds; kubelets sort by name.
 inline constexpr auto sidecar_name = "aaa-proxy";
 
-struct PodFate {
+struct PodScript {
   enum class Start { runs, image_pull, invalid_image, config_missing, volume_missing, registry_busy, runtime_busy, volume_busy };
   enum class End { exits, oom, evicted, node_lost, vanishes };
   struct Line {
@@ -58,7 +58,7 @@ struct WrittenLine {
 
 class Kubelet {
  public:
-  using Draw = std::function<PodFate(const PodIdentity&)>;
+  using Draw = std::function<PodScript(const PodIdentity&)>;
   // References must outlive it.
   Kubelet(Store& store, PodLogs& logs, Random random, Draw draw);
   // Those of node-1 … node-3, against the API server's.
@@ -82,7 +82,7 @@ class Kubelet {
  private:
   struct Life {
     PodIdentity who;
-    PodFate fate;
+    PodScript script;
     std::string container;
     bool sidecar = false;
     bool running = false;
@@ -103,9 +103,9 @@ class Kubelet {
   void mount_in_vain(const LifePtr& life, Duration pause);
   void start(const LifePtr& life);
   void write_lines(const LifePtr& life);
-  void end(const LifePtr& life, PodFate::End how, int code);
+  void end(const LifePtr& life, PodScript::End how, int code);
   void sidecar_ends(const LifePtr& life, const std::string& phase);
-  void report_end(const LifePtr& life, PodFate::End how, int code, Time finished);
+  void report_end(const LifePtr& life, PodScript::End how, int code, Time finished);
   void again(const LifePtr& life);
   void lose_node(const LifePtr& life);
   void lose_pod(const LifePtr& life);

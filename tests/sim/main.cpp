@@ -38,12 +38,13 @@ Oddities oddities() {
 int run_kills(const std::optional<Oddities>& odd) {
   int points = 0, failed = 0;
   for (const std::string kind : {"Job", "PyTorch", "MPI", "MPI v1", "TF"}) {
-    for (const auto fate : {Fate::succeeds, Fate::user_error}) {
+    for (const auto script : {Script::succeeds, Script::user_error}) {
       for (const bool after : {false, true}) {
         for (int call = 1;; ++call) {
-          Wishes wishes{.kind = kind.substr(0, kind.find(' ')), .fate = fate, .calm = true, .kill = std::pair{call, after}, .odd = odd};
-          if (kind.starts_with("MPI")) wishes.mpi_v2beta1 = kind == "MPI";
-          World world(5, {.wishes = wishes});
+          ScenarioOverrides overrides{
+              .kind = kind.substr(0, kind.find(' ')), .script = script, .calm = true, .kill = std::pair{call, after}, .odd = odd};
+          if (kind.starts_with("MPI")) overrides.mpi_v2beta1 = kind == "MPI";
+          World world(5, {.overrides = overrides});
           const auto violations = world.run(real_step);
           for (const auto& violation : violations)
             std::printf("%s, killed %s call %d: %s\n", kind.c_str(), after ? "after" : "before", call, violation.c_str());
@@ -63,12 +64,13 @@ struct Points {
   std::optional<Oddities> odd;
   int lived = 0, failed = 0;
   std::optional<Cancel> cancel = {};
-  bool live(const std::string& kind, StepFate step_fate, std::pair<int, int> act, int first_create) {
-    Wishes wishes{.kind = kind.substr(0, kind.find(' ')), .fate = Fate::hangs, .step_fate = step_fate, .calm = true, .act = act, .odd = odd};
-    if (kind.starts_with("MPI")) wishes.mpi_v2beta1 = kind == "MPI";
-    wishes.cancel = cancel;
-    wishes.first_create = static_cast<FirstCreate>(first_create);
-    World world(5, {.wishes = wishes});
+  bool live(const std::string& kind, StepScript step_script, std::pair<int, int> act, int first_create) {
+    ScenarioOverrides overrides{
+        .kind = kind.substr(0, kind.find(' ')), .script = Script::hangs, .step_script = step_script, .calm = true, .act = act, .odd = odd};
+    if (kind.starts_with("MPI")) overrides.mpi_v2beta1 = kind == "MPI";
+    overrides.cancel = cancel;
+    overrides.first_create = static_cast<FirstCreate>(first_create);
+    World world(5, {.overrides = overrides});
     const auto violations = world.run(real_step);
     for (const auto& violation : violations) std::printf("%s: %s\n", world.scenario().describe().c_str(), violation.c_str());
     failed += violations.empty() ? 0 : 1;
@@ -80,15 +82,15 @@ struct Points {
 int run_cancels(const std::optional<Oddities>& odd) {
   Points points{.odd = odd};
   for (const std::string kind : {"Job", "PyTorch", "MPI", "MPI v1", "TF"})
-    for (const auto step_fate : {StepFate::cancelled, StepFate::evicted, StepFate::stopped})
+    for (const auto step_script : {StepScript::cancelled, StepScript::evicted, StepScript::stopped})
       for (int create = 0; create <= static_cast<int>(FirstCreate::late); ++create) {
         points.cancel = {};
-        for (int call = 1; call < 100 && points.live(kind, step_fate, {call, 0}, create);) ++call;
+        for (int call = 1; call < 100 && points.live(kind, step_script, {call, 0}, create);) ++call;
         points.cancel = Cancel::pod_deleted;
-        if (step_fate == StepFate::cancelled)
-          for (int call = 1; call < 100 && points.live(kind, step_fate, {call, 0}, create);) ++call;
-        if (step_fate != StepFate::evicted) continue;
-        for (int call = 1; call < 100 && points.live(kind, step_fate, {12, call}, create);) ++call;
+        if (step_script == StepScript::cancelled)
+          for (int call = 1; call < 100 && points.live(kind, step_script, {call, 0}, create);) ++call;
+        if (step_script != StepScript::evicted) continue;
+        for (int call = 1; call < 100 && points.live(kind, step_script, {12, call}, create);) ++call;
       }
   std::printf("%d cancel points, %d with a violated promise\n", points.lived, points.failed);
   return points.failed == 0 && points.lived > 0 ? 0 : 1;
@@ -105,10 +107,10 @@ int main(int argc, char** argv) {
     if (word == "--cancels") return run_cancels(odd);
     if (word == "--serve") return serve(std::cin, std::cout), 0;
   }
-  const Live live = [](std::uint64_t seed, bool story) {
-    World world(seed, {.wishes = {}, .story = story});
+  const Live live = [](std::uint64_t seed, bool trace) {
+    World world(seed, {.overrides = {}, .trace = trace});
     auto violations = world.run(real_step, real_visitor);
-    return Lived{std::move(violations), world.story()};
+    return Lived{std::move(violations), world.trace()};
   };
   return run_seeds(words, live, "tools/sim.sh");
 }

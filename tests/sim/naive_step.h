@@ -56,7 +56,7 @@ class NaiveStep : public Step {
     }
   }
   void signal(int /*number*/) override {
-    if (m_around.scenario.step_fate == StepFate::evicted) return exit(result::VerdictClass::interrupted);
+    if (m_around.scenario.step_script == StepScript::evicted) return exit(result::VerdictClass::interrupted);
     remove([this] { exit(result::VerdictClass::cancelled); });
   }
 
@@ -91,7 +91,7 @@ class NaiveStep : public Step {
   void create(const Json& object) {
     ask("POST", collection(), object, [this](int code, const std::string& body) {
       if (code == 201 || code == 409) return poll();
-      m_around.say(body);
+      m_around.info(body);
       exit(code == 403 ? result::VerdictClass::input : result::VerdictClass::system);
     });
   }
@@ -141,7 +141,7 @@ class NaiveStep : public Step {
         [this, verdict](int, const std::string&) { m_around.exit(verdict); });
   }
   void remove(std::function<void()> done) {
-    if (m_sins.says_too_much) m_around.say("the job is deleted");
+    if (m_sins.says_too_much) m_around.info("the job is deleted");
     Json options = {{"propagationPolicy", "Foreground"}};
     if (!m_sins.deletes_blindly) options["preconditions"]["uid"] = m_uid;
     ask("DELETE", path(), options, [done = std::move(done)](int, const std::string&) { done(); });

@@ -10,8 +10,8 @@ Reply proxys_504() { return {504, "<html><body><h1>504 Gateway Time-out</h1></bo
 
 }  // namespace
 
-Network::Network(SimLoop& loop, ApiServer& server, Story& story, Random random, Faults faults)
-    : m_loop(loop), m_server(server), m_story(story), m_random(random), m_faults(std::move(faults)) {
+Network::Network(SimLoop& loop, ApiServer& server, Trace& trace, Random random, Faults faults)
+    : m_loop(loop), m_server(server), m_trace(trace), m_random(random), m_faults(std::move(faults)) {
   for (const auto& outage : std::exchange(m_faults.outages, {})) add_outage(outage);
 }
 
@@ -20,7 +20,7 @@ Network::~Network() { kill(); }
 void Network::add_outage(const Outage& outage) {
   m_faults.outages.push_back(outage);
   m_loop.after(std::chrono::duration_cast<Duration>(outage.from - m_loop.now()), [this, outage] {
-    m_story.tell("network", "no API server for {}", describe(outage.to - outage.from));
+    m_trace.log("network", "no API server for {}", describe(outage.to - outage.from));
     const auto exchanges = m_exchanges;
     for (const auto& [id, exchange] : exchanges)
       if (outage.sort == Outage::Sort::silent)
@@ -47,7 +47,7 @@ http::Transport::Id Network::start(http::Request request, Handler handler) {
   if (m_dead) return id;
   const auto hook = m_hook ? m_hook(++m_calls, request) : (++m_calls, Hook::go);
   if (hook == Hook::die_before_send) {
-    m_story.tell("step", "killed before call {}: {} {}", m_calls, request.method, request.url.path);
+    m_trace.log("step", "killed before call {}: {} {}", m_calls, request.method, request.url.path);
     m_die();
     return id;
   }
@@ -90,7 +90,7 @@ bool Network::injected(const std::shared_ptr<Exchange>& exchange) {
   if (const auto* now = outage()) {
     if (now->sort == Outage::Sort::gateway) {
       note(*exchange);
-      m_story.tell("request", "{} (behind a proxy that answers 504)", exchange->describe());
+      m_trace.log("request", "{} (behind a proxy that answers 504)", exchange->describe());
       const auto nobody = std::make_shared<Exchange>(*this, 0, exchange->request(), Handler{});
       nobody->mute();
       m_server.handle(exchange->request(), nobody);
@@ -122,7 +122,7 @@ bool Network::injected(const std::shared_ptr<Exchange>& exchange) {
 bool Network::answered_for(const std::shared_ptr<Exchange>& exchange) {
   if (exchange->request().method == "POST" || !m_random.chance(m_faults.hollow)) return false;
   const auto* body = m_random.pick({"", "{}", "null", R"({"kind": "Status", "status": "Success"})", "<html><body>maintenance loss=7</body></html>"});
-  m_story.tell("network", "{}: 200 from who does not speak of it: {}", exchange->describe(), body);
+  m_trace.log("network", "{}: 200 from who does not speak of it: {}", exchange->describe(), body);
   ApiServer::reply(exchange, {200, body, *body == '<' ? "text/html" : "application/json", {}});
   return true;
 }
@@ -134,7 +134,7 @@ bool Network::misanswered(const std::shared_ptr<Exchange>& exchange) {
   if (method != "PATCH" && method != "DELETE") return false;
   const auto odd = [&](double chance, const Reply& reply) {
     if (!m_random.chance(chance)) return false;
-    m_story.tell("network", "{}: {} from who does not speak of it", exchange->describe(), reply.code);
+    m_trace.log("network", "{}: {} from who does not speak of it", exchange->describe(), reply.code);
     ApiServer::reply(exchange, reply);
     return true;
   };
@@ -162,7 +162,7 @@ bool Network::hit(const std::shared_ptr<Exchange>& exchange) {
   nobody->mute();
   if (accident == Accident::late)
     m_loop.after(m_random.between(Duration{100}, Duration{20'000}), [this, request, nobody] {
-      m_story.tell("request", "{} {} is only now written", request.method, request.url.path);
+      m_trace.log("request", "{} {} is only now written", request.method, request.url.path);
       m_server.handle(request, nobody);
     });
   else
@@ -181,7 +181,7 @@ void Network::arrive(const std::shared_ptr<Exchange>& exchange) {
   if (!injected(exchange)) {
     const auto request = exchange->request();
     note(*exchange);
-    m_story.tell("request", "{}", exchange->describe());
+    m_trace.log("request", "{}", exchange->describe());
     WirePtr wire = exchange;
     if (const auto& [chance, lag] = m_late_watches; chance > 0 && asked(request, "watch") == "true" && m_random.chance(chance))
       exchange->lag = m_random.between(Duration{0}, lag);
@@ -208,7 +208,7 @@ void Network::arrive(const std::shared_ptr<Exchange>& exchange) {
     }
   }
   if (!dies) return;
-  m_story.tell("step", "killed after call: {}", exchange->describe());
+  m_trace.log("step", "killed after call: {}", exchange->describe());
   m_die();
 }
 

@@ -10,7 +10,7 @@
 
 #include "http/transport.h"
 #include "sim/api_server.h"
-#include "sim/story.h"
+#include "sim/trace.h"
 
 namespace trainstep::sim {
 
@@ -58,7 +58,7 @@ class Network : public http::Transport {
   using OnCall = std::function<Hook(int number, const http::Request& request)>;
 
   // References must outlive it.
-  Network(SimLoop& loop, ApiServer& server, Story& story, Random random, Faults faults);
+  Network(SimLoop& loop, ApiServer& server, Trace& trace, Random random, Faults faults);
   ~Network() override;
   Id start(http::Request request, Handler handler) override;
   void cancel(Id id) override;
@@ -104,7 +104,7 @@ class Network : public http::Transport {
 
   SimLoop& m_loop;
   ApiServer& m_server;
-  Story& m_story;
+  Trace& m_trace;
   Random m_random;
   Faults m_faults;
   OnCall m_hook;

@@ -18,11 +18,11 @@ struct Line {
   Collector collector{store, Random(2)};
   PodLogs logs;
   ApiServer server{store, logs, collector, {}};
-  Story story{loop, true};
+  Trace trace{loop, true};
   Network network;
   SmallClient client{network};
 
-  explicit Line(const Faults& faults) : network(loop, server, story, Random(3), faults) { store.serve({"batch/v1", "jobs", "Job"}); }
+  explicit Line(const Faults& faults) : network(loop, server, trace, Random(3), faults) { store.serve({"batch/v1", "jobs", "Job"}); }
   std::shared_ptr<Heard> create() {
     auto heard = client.ask("POST", jobs, train);
     loop.run_for(Duration{60'000});
@@ -123,12 +123,12 @@ TEST_CASE("sim network: a killed step receives nothing more, but what it sent ar
 }
 
 TEST_CASE("sim network: the same seed gives the same trace") {
-  const auto story = [] {
+  const auto trace = [] {
     Line line({.slow = 0.2, .lost_reply = 0.1, .cut = 0.1, .server_error = 0.1});
     for (int i = 0; i < 50; ++i) line.client.ask("GET", jobs);
     line.loop.run_for(Duration{60'000});
-    return line.story.text();
+    return line.trace.text();
   };
-  CHECK(story() == story());
-  CHECK(story().find("reset") != std::string::npos);
+  CHECK(trace() == trace());
+  CHECK(trace().find("reset") != std::string::npos);
 }

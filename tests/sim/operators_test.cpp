@@ -14,18 +14,18 @@ namespace {
 // A cluster whose pods have the fates that a test decides.
 struct Lab {
   SimLoop loop;
-  std::function<void(const PodIdentity&, PodFate&)> fate = [](const PodIdentity&, PodFate&) {};
+  std::function<void(const PodIdentity&, PodScript&)> script = [](const PodIdentity&, PodScript&) {};
   Cluster cluster;
   VersionPtr job;
   std::string kind;
 
   explicit Lab(const Installed& installed = {}, std::uint64_t seed = 7)
       : cluster(loop, Random(seed), installed, [this](const PodIdentity& who) {
-          PodFate result;
+          PodScript result;
           result.lines = {{Duration{100}, "hello\n"}};
           // Servers and MPI workers run until they are stopped.
           if (who.replica.starts_with("ps-") || (who.replica.starts_with("worker") && kind == "MPIJob")) result.runs_for.reset();
-          fate(who, result);
+          script(who, result);
           return result;
         }) {}
 
@@ -100,9 +100,9 @@ TEST_CASE("sim operators: a program that ends well ends each kind's job well, an
 
 TEST_CASE("sim operators: a program that fails fails the job, with its code in the pod's status") {
   Lab lab;
-  lab.fate = [](const PodIdentity& who, PodFate& fate) {
-    if (who.replica == "worker-1") fate.exit_code = 3;
-    if (who.replica == "master-0") fate.runs_for = Duration{100'000};
+  lab.script = [](const PodIdentity& who, PodScript& script) {
+    if (who.replica == "worker-1") script.exit_code = 3;
+    if (who.replica == "master-0") script.runs_for = Duration{100'000};
   };
   lab.pytorch("Never");
   const auto judged = lab.judged("PyTorch");
@@ -114,19 +114,19 @@ TEST_CASE("sim operators: a program that fails fails the job, with its code in t
 
 TEST_CASE("sim operators: a Job replaces a failed pod until its limit; an eviction may be exempt") {
   Lab lab;
-  lab.fate = [](const PodIdentity& who, PodFate& fate) { fate.exit_code = who.attempt < 2 ? 1 : 0; };
+  lab.script = [](const PodIdentity& who, PodScript& script) { script.exit_code = who.attempt < 2 ? 1 : 0; };
   lab.batch({{"backoffLimit", 2}});
   CHECK(lab.judged("Job", Duration{5'000}).state == State::restarting);
   CHECK(lab.judged("Job").state == State::succeeded);
   CHECK(lab.cluster.training_pods().size() == 3);
 
   Lab limited;
-  limited.fate = [](const PodIdentity&, PodFate& fate) { fate.exit_code = 1; };
+  limited.script = [](const PodIdentity&, PodScript& script) { script.exit_code = 1; };
   limited.batch({{"backoffLimit", 1}});
   CHECK(limited.judged("Job").reason == "BackoffLimitExceeded");
 
   Lab evicted;
-  evicted.fate = [](const PodIdentity& who, PodFate& fate) { fate.end = who.attempt == 0 ? PodFate::End::evicted : PodFate::End::exits; };
+  evicted.script = [](const PodIdentity& who, PodScript& script) { script.end = who.attempt == 0 ? PodScript::End::evicted : PodScript::End::exits; };
   evicted.batch(
       {{"backoffLimit", 0},
        {"podFailurePolicy", {{"rules", {{{"action", "Ignore"}, {"onPodConditions", {{{"type", "DisruptionTarget"}, {"status", "True"}}}}}}}}}});
@@ -135,13 +135,13 @@ TEST_CASE("sim operators: a Job replaces a failed pod until its limit; an evicti
 
 TEST_CASE("sim operators: restarts in place keep the pod, a limit counts those that run") {
   Lab lab;
-  lab.fate = [](const PodIdentity& who, PodFate& fate) { fate.exit_code = who.replica == "master-0" && who.attempt < 1 ? 1 : 0; };
+  lab.script = [](const PodIdentity& who, PodScript& script) { script.exit_code = who.replica == "master-0" && who.attempt < 1 ? 1 : 0; };
   lab.pytorch("OnFailure");
   CHECK(lab.judged("PyTorch").state == State::succeeded);
   CHECK(restarts_of(*lab.cluster.find("v1", "pods", "train-master-0")) == 1);
 
   Lab limited;
-  limited.fate = [](const PodIdentity& who, PodFate& fate) { fate.exit_code = who.replica == "master-0" ? 1 : 0; };
+  limited.script = [](const PodIdentity& who, PodScript& script) { script.exit_code = who.replica == "master-0" ? 1 : 0; };
   limited.pytorch("OnFailure", {{"backoffLimit", 2}});
   const auto judged = limited.judged("PyTorch", Duration{300'000});
   CHECK(judged.state == State::failed);
@@ -151,9 +151,9 @@ TEST_CASE("sim operators: restarts in place keep the pod, a limit counts those t
 TEST_CASE("sim operators: ExitCode replaces the pod from 128 on, and is final below") {
   for (const int code : {137, 1}) {
     Lab lab;
-    lab.fate = [code](const PodIdentity& who, PodFate& fate) {
-      fate.exit_code = who.replica == "worker-0" && who.attempt == 0 ? code : 0;
-      if (who.replica == "master-0") fate.runs_for = Duration{20'000};
+    lab.script = [code](const PodIdentity& who, PodScript& script) {
+      script.exit_code = who.replica == "worker-0" && who.attempt == 0 ? code : 0;
+      if (who.replica == "master-0") script.runs_for = Duration{20'000};
     };
     lab.pytorch("ExitCode");
     CHECK(lab.judged("PyTorch").state == (code == 1 ? State::failed : State::succeeded));
@@ -170,7 +170,7 @@ TEST_CASE("sim operators: a suspended job has no pods, and begins when it is res
   CHECK(lab.judged("PyTorch").state == State::succeeded);
 
   Lab batch;
-  batch.fate = [](const PodIdentity&, PodFate& fate) { fate.runs_for = Duration{30'000}; };
+  batch.script = [](const PodIdentity&, PodScript& script) { script.runs_for = Duration{30'000}; };
   batch.batch({{"backoffLimit", 0}});
   CHECK(batch.judged("Job", Duration{10'000}).state == State::running);
   batch.cluster.store.update(batch.job->uid(), [](Json& changed) { changed["spec"]["suspend"] = true; });
@@ -182,7 +182,7 @@ TEST_CASE("sim operators: a suspended job has no pods, and begins when it is res
 
 TEST_CASE("sim operators: a pod that cannot start waits and reports why") {
   Lab lab;
-  lab.fate = [](const PodIdentity&, PodFate& fate) { fate.start = PodFate::Start::image_pull; };
+  lab.script = [](const PodIdentity&, PodScript& script) { script.start = PodScript::Start::image_pull; };
   lab.pytorch("Never");
   CHECK(lab.judged("PyTorch").state == State::pending);
   const auto pod = lab.cluster.find("v1", "pods", "train-master-0")->object;
@@ -204,7 +204,7 @@ TEST_CASE("sim operators: a pod that cannot start waits and reports why") {
 TEST_CASE("sim operators: foreground deletion of a running job ends with nothing left") {
   for (const bool batch : {true, false}) {
     Lab lab;
-    lab.fate = [](const PodIdentity&, PodFate& fate) { fate.runs_for.reset(); };
+    lab.script = [](const PodIdentity&, PodScript& script) { script.runs_for.reset(); };
     if (batch)
       lab.batch({{"backoffLimit", 0}});
     else
@@ -220,8 +220,8 @@ TEST_CASE("sim operators: foreground deletion of a running job ends with nothing
 
 TEST_CASE("sim operators: a lost node loses its pod's log and, after minutes, the pod") {
   Lab lab;
-  lab.fate = [](const PodIdentity& who, PodFate& fate) {
-    if (who.attempt == 0) fate.end = PodFate::End::node_lost;
+  lab.script = [](const PodIdentity& who, PodScript& script) {
+    if (who.attempt == 0) script.end = PodScript::End::node_lost;
   };
   lab.batch({{"backoffLimit", 1}});
   CHECK(lab.judged("Job", Duration{100'000}).state != State::succeeded);

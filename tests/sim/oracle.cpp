@@ -21,76 +21,76 @@ bool Oracle::last_life_found_its_job() const {
   });
 }
 
-std::set<Class> Oracle::by_fate() const {
-  switch (m_world.m_scenario.fate) {
-    case Fate::succeeds:
-    case Fate::restarts:
-    case Fate::unschedulable_a_while:
-    case Fate::quota_a_while:
-    case Fate::webhook_down_a_while:
-    case Fate::suspended:
-    case Fate::preempted:
-    case Fate::pull_fails_a_while:
-    case Fate::operator_restarts:
+std::set<Class> Oracle::by_script() const {
+  switch (m_world.m_scenario.script) {
+    case Script::succeeds:
+    case Script::restarts:
+    case Script::unschedulable_a_while:
+    case Script::quota_a_while:
+    case Script::webhook_down_a_while:
+    case Script::suspended:
+    case Script::preempted:
+    case Script::pull_fails_a_while:
+    case Script::operator_restarts:
       return {Class::succeeded};
-    case Fate::user_error:
-    case Fate::out_of_memory:
-    case Fate::backoff_exhausted:
+    case Script::user_error:
+    case Script::out_of_memory:
+    case Script::backoff_exhausted:
       return {Class::user};
-    case Fate::image_pull:
-    case Fate::invalid_image:
-    case Fate::config_missing:
-    case Fate::webhook_denies:
-    case Fate::stranger:
+    case Script::image_pull:
+    case Script::invalid_image:
+    case Script::config_missing:
+    case Script::webhook_denies:
+    case Script::stranger:
       return {Class::input};
-    case Fate::unschedulable:
+    case Script::unschedulable:
       return {Class::capacity, Class::timeout};
-    case Fate::hangs:
+    case Script::hangs:
       return {Class::timeout};
-    case Fate::evicted:
+    case Script::evicted:
       return {Class::capacity};
-    case Fate::node_lost:
-    case Fate::pod_vanishes:
+    case Script::node_lost:
+    case Script::pod_vanishes:
       return any_job_succeeded() ? std::set{Class::succeeded} : std::set{Class::capacity, Class::system};
-    case Fate::operator_absent:
-    case Fate::deleted_by_somebody:
+    case Script::operator_absent:
+    case Script::deleted_by_somebody:
       return {Class::system};
   }
   return {};
 }
 
 std::set<Class> Oracle::allowed() const {
-  auto result = by_fate();
+  auto result = by_script();
   const auto& life = m_world.m_lives.back();
   if (life.signalled || m_world.m_cancelled) result.insert(Class::cancelled);
   // With its Workflow the job goes, too, and which of the two is seen first is chance.
   if (m_world.m_cancelled && m_world.m_scenario.cancel == Cancel::workflow_deleted) result.insert(Class::system);
   // No further attempt follows, which the step cannot know.
   const auto& scenario = m_world.m_scenario;
-  if (scenario.step_fate == StepFate::evicted && m_world.m_acted && !scenario.followed && m_world.m_lives.size() == 1 &&
+  if (scenario.step_script == StepScript::evicted && m_world.m_acted && !scenario.followed && m_world.m_lives.size() == 1 &&
       !scenario.retry_policy.empty())
     result.insert(Class::interrupted);
   // Its pod had gone before it knew of a job: whatever comes after it makes one.
-  if (scenario.step_fate == StepFate::evicted && m_world.m_acted && std::ranges::all_of(m_world.m_jobs, &JobRecord::gone))
+  if (scenario.step_script == StepScript::evicted && m_world.m_acted && std::ranges::all_of(m_world.m_jobs, &JobRecord::gone))
     result.insert(Class::interrupted);
   // Whatever was to befall it, a job that has succeeded has: a worker may fail, or wait for its image, after the master's end. And one that vanished
   // between two lives cannot be known: the next one trains anew.
   if (any_job_succeeded()) result.insert(Class::succeeded);
   // A pod that still ends while its job has been resumed: the v1 operator takes it for a failure, and the job has failed in truth.
-  const auto fate = m_world.m_scenario.fate;
+  const auto script = m_world.m_scenario.script;
   const auto job_failed = [](const JobRecord& job) { return job.failed; };
-  if ((fate == Fate::suspended || fate == Fate::preempted) && std::any_of(m_world.m_jobs.begin(), m_world.m_jobs.end(), job_failed))
+  if ((script == Script::suspended || script == Script::preempted) && std::any_of(m_world.m_jobs.begin(), m_world.m_jobs.end(), job_failed))
     result.insert({Class::capacity, Class::system});
   // Cancelled while its pods cannot be looked at: why the job has failed stays unknown.
   if (result.contains(Class::cancelled) && std::any_of(m_world.m_jobs.begin(), m_world.m_jobs.end(), job_failed)) result.insert(Class::system);
   // Creating is tried for five minutes, even if an earlier life, unknown to this one, had got as far as that.
   const auto& absences = m_world.m_scenario.absences;
-  const bool long_absence = std::any_of(absences.begin(), absences.end(), [](const Absence& absence) {
-    return absence.party == Absence::Party::api_server && absence.length >= Duration{200'000};
+  const bool long_absence = std::any_of(absences.begin(), absences.end(), [](const MissingPod& absence) {
+    return absence.party == MissingPod::Party::api_server && absence.length >= Duration{200'000};
   });
   // Of a status that tells both ends, only exit codes tell which, and their pods may have gone. So may those that only a list shows that is behind,
   // once the watch has fallen silent.
-  if (scenario.odd.contradicts || (scenario.odd.behind > 0 && scenario.fate == Fate::evicted)) result.insert(Class::system);
+  if (scenario.odd.contradicts || (scenario.odd.behind > 0 && scenario.script == Script::evicted)) result.insert(Class::system);
   // Until its signal comes, an attempt that was lost judges the job as well: what ends it for the one ends it for the other.
   if (m_world.m_twin && std::ranges::any_of(m_world.m_jobs, &JobRecord::deleted_by_step)) result.insert(Class::system);
   // A job that is to be made anew has a name that is not free.
@@ -117,7 +117,7 @@ void Oracle::check_verdict(std::vector<std::string>& violations) const {
 // However often the step was started again, the limit of 20 minutes is one. A clock jump or an unavailable component may extend it.
 void Oracle::check_limit(std::vector<std::string>& violations) const {
   const auto& scenario = m_world.m_scenario;
-  if (scenario.fate != Fate::hangs || !scenario.clock_jumps.empty() || m_world.m_jobs.size() != 1) return;
+  if (scenario.script != Script::hangs || !scenario.clock_jumps.empty() || m_world.m_jobs.size() != 1) return;
   const auto& job = m_world.m_jobs.front();
   if (!job.began || !job.removed || !job.deleted_by_step || m_world.m_lives.back().verdict->verdict_class != Class::timeout) return;
   Duration longest = std::chrono::minutes(23) + m_world.m_unattended;
@@ -169,7 +169,7 @@ void Oracle::check_visit(std::vector<std::string>& violations) const {
 
 void Oracle::check_first_failure(const result::Verdict& verdict, std::vector<std::string>& violations) const {
   const auto& scenario = m_world.m_scenario;
-  if (scenario.fate != Fate::user_error || verdict.verdict_class != Class::user) return;
+  if (scenario.script != Script::user_error || verdict.verdict_class != Class::user) return;
   const auto& first = verdict.first_failure;
   if (!first) return violations.emplace_back("the verdict does not name the replica that failed first"), void();
   if (scenario.odd.clocks_differ()) return;  // the nodes' stamps are all that tells who was the first
@@ -214,7 +214,7 @@ void Oracle::check_lines(std::vector<std::string>& violations) const {
   const auto& verdict = m_world.m_lives.back().verdict;
   if (!verdict || (verdict->verdict_class != Class::succeeded && verdict->verdict_class != Class::user)) return;
   if (m_world.m_lives.back().signalled || m_world.m_cancelled) return;  // a stopping step does not wait for logs
-  const bool whole = m_world.m_scenario.calm && m_world.m_scenario.step_fate == StepFate::lives;
+  const bool whole = m_world.m_scenario.calm && m_world.m_scenario.step_script == StepScript::lives;
   if (m_world.api_server_away(m_world.m_ended)) return;  // that they cannot be read is said
   // What is written after the job's end, by those that have not been stopped yet, may come or not; so may what a list shows that is behind.
   const auto over = m_world.m_jobs.empty() ? Time::max() : m_world.m_jobs.back().ended.value_or(m_world.m_ended);
@@ -244,8 +244,8 @@ std::string Oracle::why_not_another() const {
 }
 
 bool Oracle::waits_without_pods() const {
-  const auto& fate = m_world.m_scenario.fate;
-  return (fate == Fate::preempted || fate == Fate::suspended || fate == Fate::quota_a_while) && m_world.m_cluster.training_pods().empty();
+  const auto& script = m_world.m_scenario.script;
+  return (script == Script::preempted || script == Script::suspended || script == Script::quota_a_while) && m_world.m_cluster.training_pods().empty();
 }
 
 void Oracle::check_leaks(std::vector<std::string>& violations) const {
@@ -259,11 +259,12 @@ void Oracle::check_leaks(std::vector<std::string>& violations) const {
   const bool refused = faults.conflict > 0 || faults.astray > 0 || faults.just_started > 0;
   if ((m_world.m_acted || refused) && !scenario.calm && !ended_by_itself) return;
   // Killed in the time that an eviction leaves it, and no attempt follows; or before the outcome of its create was known.
-  const bool hard = !scenario.calm || scenario.first_create != FirstCreate::answered || scenario.step_fate == StepFate::evicted;
+  const bool hard = !scenario.calm || scenario.first_create != FirstCreate::answered || scenario.step_script == StepScript::evicted;
   if (!verdict && m_world.m_acted && hard) return;
   if (m_world.api_server_away(m_world.m_ended)) return;  // that something may still be there is said
   // A client has deleted the job kept for an attempt that never started: operators do not enforce the deadline of a job held by a finalizer.
-  if (verdict && verdict->verdict_class == Class::interrupted && scenario.fate == Fate::deleted_by_somebody && scenario.odd.held_for_ever()) return;
+  if (verdict && verdict->verdict_class == Class::interrupted && scenario.script == Script::deleted_by_somebody && scenario.odd.held_for_ever())
+    return;
   // A create of a killed attempt that takes effect after the last attempt has ended: no process can know of it.
   const auto late = [this](const JobRecord& job) { return m_world.m_lives.size() > 1 && job.made > m_world.m_ended; };
   if (std::ranges::any_of(m_world.m_jobs, late)) return;
@@ -275,7 +276,7 @@ void Oracle::check_leaks(std::vector<std::string>& violations) const {
     if (const auto live = m_world.m_cluster.store.by_uid(job.uid); scenario.odd.held && live->deleting()) continue;  // a finalizer keeps it
     // Without an operator no deadline is enforced: a job kept for an attempt that never started has no pods, and is deleted with its Workflow.
     const bool left = verdict && verdict->verdict_class == Class::interrupted;
-    const bool unheeded = scenario.fate == Fate::operator_absent && left;
+    const bool unheeded = scenario.script == Script::operator_absent && left;
     // The clock of what is left to an attempt that never came stands still while it has no pods: in a queue, or without quota.
     if (unheeded || (left && waits_without_pods())) continue;
     if (!job.succeeded && !job.failed) violations.push_back(fmt::format("left behind: job {}, which is not over", job.name));
@@ -285,7 +286,7 @@ void Oracle::check_leaks(std::vector<std::string>& violations) const {
   for (const auto& job : m_world.m_jobs)
     if (job.succeeded && job.deleted_by_step && scenario.workflow && !m_world.m_acted)
       violations.push_back(fmt::format("the step has deleted {}, which has succeeded and belongs to a Workflow", job.name));
-  if (scenario.fate == Fate::stranger && !m_world.m_stranger.empty() && m_world.m_cluster.store.by_uid(m_world.m_stranger) == nullptr)
+  if (scenario.script == Script::stranger && !m_world.m_stranger.empty() && m_world.m_cluster.store.by_uid(m_world.m_stranger) == nullptr)
     violations.emplace_back("the stranger's job was deleted");
 }
 

@@ -30,7 +30,7 @@ class Oracle {
   void check_empty(std::vector<std::string>& violations) const;
 
  private:
-  [[nodiscard]] std::set<result::VerdictClass> by_fate() const;
+  [[nodiscard]] std::set<result::VerdictClass> by_script() const;
   [[nodiscard]] bool any_job_succeeded() const;
   [[nodiscard]] bool last_life_found_its_job() const;
   void check_limit(std::vector<std::string>& violations) const;

@@ -19,16 +19,16 @@ class RealStep : public Step, run::Listener {
   void begin() override {
     m_session.begin([this](const cluster::Session::Done& done) {
       const auto verdict = done.outcome.verdict;
-      m_around.say(result::describe(verdict));
+      m_around.info(result::describe(verdict));
       m_session.conclude(verdict, [this, verdict](const std::string& problem) {
-        if (!problem.empty()) m_around.say(problem);
+        if (!problem.empty()) m_around.info(problem);
         m_around.exit(verdict);
       });
     });
   }
   void signal(int number) override { m_session.request_stop(number); }
 
-  void say(Time /*at*/, const std::string& text) override { m_around.say(text); }
+  void info(Time /*at*/, const std::string& text) override { m_around.info(text); }
   void output(Time /*at*/, const std::string& member, std::string_view lines) override { m_around.output(member, lines); }
 
  private:
@@ -72,7 +72,7 @@ class RealVisitor : public Step, run::Listener {
     });
   }
   void signal(int /*number*/) override {}
-  void say(Time /*at*/, const std::string& text) override { m_around.say(text); }
+  void info(Time /*at*/, const std::string& text) override { m_around.info(text); }
   void output(Time /*at*/, const std::string& member, std::string_view lines) override { m_around.output(member, lines); }
 
  private:

@@ -16,7 +16,7 @@
 namespace trainstep::sim {
 
 // What becomes of the training.
-enum class Fate {
+enum class Script {
   succeeds,
   user_error,  // `victim` ends with `exit_code`, all others hang or fail later
   out_of_memory,
@@ -42,11 +42,11 @@ enum class Fate {
   operator_restarts,   // no controller handles the job in its first minutes
   pod_vanishes,        // `victim`, once: its end is never seen
 };
-inline constexpr int fates = 24;
-std::string_view name(Fate fate);
+inline constexpr int scripts = 24;
+std::string_view name(Script script);
 
 // What becomes of the step's process.
-enum class StepFate {
+enum class StepScript {
   lives,
   killed,     // SIGKILL before or after its `kill_at`th call; started again
   cancelled,  // the pipeline's run is terminated
@@ -54,7 +54,7 @@ enum class StepFate {
   stopped,    // Ctrl-C at a shell, and again when nothing comes of it
   outlived,   // its pod is lost to its node, another attempt begins, and the process lives on for a while
 };
-std::string_view name(StepFate fate);
+std::string_view name(StepScript script);
 
 // What becomes of the first create, which does what was asked.
 enum class FirstCreate {
@@ -88,7 +88,7 @@ enum class OwnPod {
 };
 
 // A party that is away for a while, from `at` (after the world's begin) on.
-struct Absence {
+struct MissingPod {
   enum class Party { controllers, kubelet, api_server };
   Party party = Party::controllers;
   Duration at, length;
@@ -106,8 +106,8 @@ struct Scenario {
   std::string kind = "Job";  // distribution_type
   Installed installed;
   int workers = 1;
-  Fate fate = Fate::succeeds;
-  StepFate step_fate = StepFate::lives;
+  Script script = Script::succeeds;
+  StepScript step_script = StepScript::lives;
   std::string victim;  // a replica, as job_types::replica_name has it
   std::string primary;
   int exit_code = 1;
@@ -117,7 +117,7 @@ struct Scenario {
   Json options = Json::object();       // job_options
   Faults faults;
   Oddities odd;
-  std::vector<Absence> absences;
+  std::vector<MissingPod> absences;
   Duration length{60'000};    // of the training
   Duration acts_at{20'000};   // after the job's creation: when the deletion, suspension, cancel or eviction happens
   Duration acts_for{60'000};  // how long a suspension, a quota, … lasts
@@ -150,11 +150,11 @@ struct Scenario {
 };
 
 // What a test wants; what is unset is drawn.
-struct Wishes {
+struct ScenarioOverrides {
   std::optional<std::string> kind = {};
   std::optional<bool> mpi_v2beta1 = {};
-  std::optional<Fate> fate = {};
-  std::optional<StepFate> step_fate = {};
+  std::optional<Script> script = {};
+  std::optional<StepScript> step_script = {};
   std::optional<bool> calm = {};
   std::optional<std::pair<int, bool>> kill = {};  // call, after its effect
   std::optional<Duration> length = {};            // of the training
@@ -167,9 +167,9 @@ struct Wishes {
   std::optional<Oddities> odd = {};
 };
 
-Scenario draw_scenario(std::uint64_t seed, const Wishes& wishes);
+Scenario draw_scenario(std::uint64_t seed, const ScenarioOverrides& overrides);
 
 // What becomes of one attempt of one replica.
-PodFate pod_fate(const Scenario& scenario, Random& random, const PodIdentity& who);
+PodScript pod_script(const Scenario& scenario, Random& random, const PodIdentity& who);
 
 }  // namespace trainstep::sim

@@ -14,22 +14,22 @@ namespace trainstep::sim {
 
 struct Lived {
   std::vector<std::string> violations;
-  std::string story;  // if it was wanted
+  std::string trace;  // if it was wanted
 };
-using Live = std::function<Lived(std::uint64_t seed, bool story)>;
+using Live = std::function<Lived(std::uint64_t seed, bool trace)>;
 
 // True: every promise was kept. `again`: the command that shows it.
-inline bool live_one(const Live& live, std::uint64_t seed, bool story, const char* again) {
-  const auto lived = live(seed, story);
-  if (story) std::printf("%s\n", lived.story.c_str());
+inline bool live_one(const Live& live, std::uint64_t seed, bool trace, const char* again) {
+  const auto lived = live(seed, trace);
+  if (trace) std::printf("%s\n", lived.trace.c_str());
   for (const auto& violation : lived.violations) std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), violation.c_str());
-  if (!lived.violations.empty() && story) std::printf("again: %s --seed %llu\n\n", again, static_cast<unsigned long long>(seed));
+  if (!lived.violations.empty() && trace) std::printf("again: %s --seed %llu\n\n", again, static_cast<unsigned long long>(seed));
   return lived.violations.empty();
 }
 
 // [--first SEED] [--seeds N] [--until-violated] | --seed SEED → the exit code. A violated promise is told, the first ones with their stories.
 inline int run_seeds(const std::vector<std::string>& words, const Live& live, const char* again) {
-  constexpr int most_stories = 2;
+  constexpr int max_stories = 2;
   std::uint64_t first = 1, seeds = 1'000, failed = 0;
   bool stop_at_first = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -42,7 +42,7 @@ inline int run_seeds(const std::vector<std::string>& words, const Live& live, co
   const auto begin = std::chrono::steady_clock::now();
   for (auto seed = first; seed < first + seeds; ++seed) {
     if (live_one(live, seed, false, again)) continue;
-    if (++failed <= most_stories) live_one(live, seed, true, again);
+    if (++failed <= max_stories) live_one(live, seed, true, again);
     if (stop_at_first) break;
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;

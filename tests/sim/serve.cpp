@@ -9,7 +9,7 @@
 namespace trainstep::sim {
 namespace {
 
-constexpr Duration longest_answer{3'600'000};
+constexpr Duration max_response_time{3'600'000};
 
 Json answer(BareServer& server, const Json& request) {
   if (const auto* wait = dig(request, {"wait"})) {
@@ -18,7 +18,7 @@ Json answer(BareServer& server, const Json& request) {
   }
   std::vector<http::Header> headers;
   for (const auto& [name, value] : part_of(request, {"headers"}).items()) headers.push_back({name, value.get<std::string>()});
-  const auto heard = server.ask(request.at("method"), request.at("address"), request.value("body", Json()), std::move(headers), longest_answer);
+  const auto heard = server.ask(request.at("method"), request.at("address"), request.value("body", Json()), std::move(headers), max_response_time);
   return {{"code", heard->code.value_or(0)}, {"text", heard->text}};
 }
 

@@ -113,7 +113,7 @@ void TrainingOperator::look_at_replicas(Look& look) {
                      {"training.kubeflow.org/replica-type", lower(type)}};
       if (!launcher) labels["training.kubeflow.org/replica-index"] = std::to_string(i);
       if (master_role && i == 0) labels["training.kubeflow.org/job-role"] = "master";
-      look_at_pod(look, tally, type, name, policy, spec.at("template"), labels);
+      handle_pod(look, tally, type, name, policy, spec.at("template"), labels);
     }
     Json& counts = look.status["replicaStatuses"][type];
     counts = Json::object();
@@ -123,8 +123,8 @@ void TrainingOperator::look_at_replicas(Look& look) {
   }
 }
 
-void TrainingOperator::look_at_pod(Look& look, Tally& tally, const std::string& /*type*/, const std::string& name, const std::string& policy,
-                                   const Json& pod_template, const Json& labels) {
+void TrainingOperator::handle_pod(Look& look, Tally& tally, const std::string& /*type*/, const std::string& name, const std::string& policy,
+                                  const Json& pod_template, const Json& labels) {
   const auto pod = m_store.find(*m_store.resource("v1", "pods"), look.job->name_space(), name);
   if (pod == nullptr || !pod->owned_by(look.job->uid())) {
     look.created |= create_pod(look.job, name, pod_template, labels, policy == "ExitCode" ? "Never" : policy);

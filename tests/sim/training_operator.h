@@ -39,8 +39,8 @@ class TrainingOperator : public Controller {
   void finished(const Look& look);
   void suspend(Look& look);
   void look_at_replicas(Look& look);
-  void look_at_pod(Look& look, Tally& tally, const std::string& type, const std::string& name, const std::string& policy, const Json& pod_template,
-                   const Json& labels);
+  void handle_pod(Look& look, Tally& tally, const std::string& type, const std::string& name, const std::string& policy, const Json& pod_template,
+                  const Json& labels);
   void judge(Look& look);
   void judge_pytorch(Look& look);
   void judge_tf(Look& look);

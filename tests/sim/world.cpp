@@ -41,19 +41,19 @@ bool by_deadline(const Json& status) {
 }  // namespace
 
 World::World(std::uint64_t seed, Options options)
-    : m_scenario(draw_scenario(seed, options.wishes)),
+    : m_scenario(draw_scenario(seed, options.overrides)),
       m_options(std::move(options)),
-      m_story(m_loop, m_options.story),
+      m_trace(m_loop, m_options.trace),
       m_random(seed ^ 0xabcdef12345U),
       m_odds(seed * 0x94d049bb133111ebU + 11),
       m_cluster(m_loop, m_random.split(), m_scenario.installed,
                 [this](const PodIdentity& who) {
-                  auto fate = pod_fate(m_scenario, m_random, who);
-                  m_story.tell("fate", "{} (try {} of {}): {} after {}", who.name, who.attempt, who.replica, fate.exit_code,
-                               fate.runs_for ? trainstep::describe(*fate.runs_for) : "a stop");
-                  return fate;
+                  auto script = pod_script(m_scenario, m_random, who);
+                  m_trace.log("fate", "{} (try {} of {}): {} after {}", who.name, who.attempt, who.replica, script.exit_code,
+                              script.runs_for ? trainstep::describe(*script.runs_for) : "a stop");
+                  return script;
                 }),
-      m_network(m_loop, m_cluster.server, m_story, m_random.split(), m_scenario.faults) {
+      m_network(m_loop, m_cluster.server, m_trace, m_random.split(), m_scenario.faults) {
   m_began = m_loop.now();
   set_up_cluster();
   set_up_accidents();
@@ -72,12 +72,12 @@ bool World::is_job(const Resource& resource) const {
 void World::set_up_cluster() {
   m_cluster.server.admit([this](const Resource& resource, Json& object, bool) { return admit(resource, object); });
   m_cluster.store.listen([this](const Happening& happening) {
-    if (m_options.story)
-      m_story.tell("object", "{} {}/{} {}",
-                   happening.sort == Happening::Sort::added     ? "added"
-                   : happening.sort == Happening::Sort::deleted ? "deleted"
-                                                                : "changed",
-                   happening.now->resource->plural, happening.now->name(), summary(*happening.now));
+    if (m_options.trace)
+      m_trace.log("object", "{} {}/{} {}",
+                  happening.sort == Happening::Sort::added     ? "added"
+                  : happening.sort == Happening::Sort::deleted ? "deleted"
+                                                               : "changed",
+                  happening.now->resource->plural, happening.now->name(), summary(*happening.now));
     if (happening.now->resource->plural == "pods") pod_heard(*happening.now);
     if (is_job(*happening.now->resource) && !is_stranger(*happening.now)) job_heard(happening);
   });
@@ -95,15 +95,15 @@ void World::set_up_cluster() {
 // What happens by the clock and not by what the step does.
 void World::set_up_accidents() {
   for (const auto& absence : m_scenario.absences) {
-    if (absence.party == Absence::Party::api_server) {
+    if (absence.party == MissingPod::Party::api_server) {
       const auto sort = m_random.pick({Outage::Sort::refused, Outage::Sort::silent, Outage::Sort::unavailable, Outage::Sort::gateway});
       m_network.add_outage({m_began + absence.at, m_began + absence.at + absence.length, sort});
       m_loop.after(absence.at, [this] { m_cluster.store.compact(m_cluster.store.number() - static_cast<std::uint64_t>(m_random.between(0, 5))); });
       continue;
     }
     m_loop.after(absence.at, [this, absence] {
-      const bool controllers = absence.party == Absence::Party::controllers;
-      m_story.tell("world", "{} away for {}", controllers ? "controllers" : "kubelets", trainstep::describe(absence.length));
+      const bool controllers = absence.party == MissingPod::Party::controllers;
+      m_trace.log("world", "{} away for {}", controllers ? "controllers" : "kubelets", trainstep::describe(absence.length));
       if (controllers)
         m_cluster.stop_controllers(m_loop.now() + absence.length);
       else
@@ -118,7 +118,7 @@ void World::set_up_accidents() {
   m_network.delay_watch("/workflows", m_scenario.workflow_lag);
   if (m_scenario.sidecars) m_cluster.inject_sidecars();
   m_cluster.server.options().expired_as_http = m_random.chance(0.3);
-  if (m_scenario.fate == Fate::quota_a_while)
+  if (m_scenario.script == Script::quota_a_while)
     m_cluster.refuse_pods([this](const Json&) -> std::optional<std::string> {
       if (m_jobs.empty() || m_loop.now() > m_began + m_scenario.acts_for) return std::nullopt;
       return "exceeded quota: gpus, requested: requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=8, limited: requests.nvidia.com/gpu=8";
@@ -137,13 +137,13 @@ void World::rotate_token() {
 std::optional<Reply> World::admit(const Resource& resource, Json& object) {
   if (!is_job(resource)) return std::nullopt;
   if (m_scenario.namesake && m_jobs.empty()) leave_traces_of_namesake(resource, text_at(object, {"metadata", "name"}));
-  if (m_scenario.fate == Fate::webhook_denies) return webhook_denied("validator.example.org", "spec.template: team label is missing");
-  if (m_scenario.fate == Fate::webhook_down_a_while && m_loop.now() < m_began + m_scenario.acts_for)
+  if (m_scenario.script == Script::webhook_denies) return webhook_denied("validator.example.org", "spec.template: team label is missing");
+  if (m_scenario.script == Script::webhook_down_a_while && m_loop.now() < m_began + m_scenario.acts_for)
     return webhook_unreachable("validator.example.org");
   if (auto no = refuse_second(resource, object)) return no;
-  if (m_scenario.fate == Fate::suspended) object["spec"].merge_patch(suspension(resource, true));
+  if (m_scenario.script == Script::suspended) object["spec"].merge_patch(suspension(resource, true));
   if (m_scenario.odd.held) object["metadata"]["finalizers"] = Json::array({holding_finalizer});
-  if (m_scenario.fate == Fate::stranger && m_stranger.empty()) {
+  if (m_scenario.script == Script::stranger && m_stranger.empty()) {
     Json taken = {{"apiVersion", resource.group_version},
                   {"kind", resource.kind},
                   {"metadata", {{"name", text_at(object, {"metadata", "name"})}, {"namespace", "lab"}, {"labels", {{"stranger", "yes"}}}}},
@@ -163,7 +163,7 @@ std::optional<Reply> World::refuse_second(const Resource& resource, const Json& 
 }
 
 Accident World::accident(const http::Request& request) {
-  const bool evicted = m_scenario.step_fate == StepFate::evicted && m_acted && m_lives.size() == 1;
+  const bool evicted = m_scenario.step_script == StepScript::evicted && m_acted && m_lives.size() == 1;
   if (evicted && request.method == "PATCH") return m_scenario.keeping;
   if (request.method != "POST" || !request.url.path.ends_with("jobs") || !asked(request, "dryRun").empty()) return Accident::none;
   if (std::exchange(m_created, true)) return Accident::none;
@@ -237,22 +237,22 @@ void World::job_created(const VersionPtr& job) {
   const std::string uid(job->uid());
   m_jobs.push_back({.uid = uid, .name = std::string(job->name()), .made = m_loop.now()});
   // The queue has each job wait for its turn; all else befalls the first one alone.
-  if (m_scenario.fate == Fate::suspended) m_loop.after(m_scenario.acts_for, [this, uid] { set_suspended(uid, false); });
+  if (m_scenario.script == Script::suspended) m_loop.after(m_scenario.acts_for, [this, uid] { set_suspended(uid, false); });
   if (m_jobs.size() > 1) return;
   for (const auto at : m_scenario.kills) m_loop.after(at, [this] { die(); });
   if (m_scenario.visit && m_visit) m_loop.after(m_scenario.visit->at, [this] { begin_visit(); });
-  if (m_scenario.fate == Fate::operator_restarts) m_cluster.stop_controllers(m_loop.now() + m_scenario.acts_for);
+  if (m_scenario.script == Script::operator_restarts) m_cluster.stop_controllers(m_loop.now() + m_scenario.acts_for);
   const auto act = m_scenario.acts_at;
-  if (m_scenario.fate == Fate::preempted)
+  if (m_scenario.script == Script::preempted)
     m_loop.after(act, [this, uid] {
       set_suspended(uid, true);
       m_loop.after(m_scenario.acts_for, [this, uid] { set_suspended(uid, false); });
     });
-  if (m_scenario.fate == Fate::deleted_by_somebody)
+  if (m_scenario.script == Script::deleted_by_somebody)
     m_loop.after(act, [this, uid] {
       const auto live = m_cluster.store.by_uid(uid);
       if (live == nullptr || live->deleting()) return;
-      m_story.tell("world", "another client deletes the job");
+      m_trace.log("world", "another client deletes the job");
       m_world_deletes = true;
       m_cluster.collector.remove(live, m_random.pick({Propagation::foreground, Propagation::background}));
       m_world_deletes = false;
@@ -266,7 +266,7 @@ void World::set_suspended(const std::string& uid, bool suspended) {
   const auto& status = part_of(job->object, {"status"});
   for (const auto* end : {"Complete", "Succeeded", "Failed"})
     if (has_condition(status, end)) return;
-  m_story.tell("world", "the queue {} the job", suspended ? "suspends" : "resumes");
+  m_trace.log("world", "the queue {} the job", suspended ? "suspends" : "resumes");
   m_cluster.store.update(uid, [&](Json& changed) { changed["spec"].merge_patch(suspension(*job->resource, suspended)); });
 }
 

@@ -37,7 +37,7 @@ struct Context {
   std::string node_id;                                                          // of its Workflow's node, which Argo tells each container
   std::string attempt;                                                          // random, of this process
   std::uint64_t seed = 0;                                                       // for its jitter
-  std::function<void(std::string_view text)> say;                               // a line of the step's story
+  std::function<void(std::string_view text)> info;                              // a line of the step's story
   std::function<void(std::string_view member, std::string_view lines)> output;  // whole lines of a replica, each with its newline
   std::function<void(const result::Verdict& verdict)> exit;                     // the process ends, as its last deed; from the loop
 };
@@ -75,10 +75,10 @@ struct JobRecord {
 class World {
  public:
   struct Options {
-    Wishes wishes;
-    bool story = false;  // tell everything
+    ScenarioOverrides overrides;
+    bool trace = false;  // tell everything
     Duration longest = std::chrono::hours(24 * 20);
-    int most_tasks = 3'000'000;
+    int max_tasks = 3'000'000;
   };
   explicit World(std::uint64_t seed) : World(seed, Options{}) {}
   World(std::uint64_t seed, Options options);
@@ -96,7 +96,7 @@ class World {
   // How many API calls the step has made, in all its lives.
   [[nodiscard]] int calls() const { return m_network.calls(); }
   [[nodiscard]] int calls_of_life(std::size_t number) const { return number < m_calls_of.size() ? m_calls_of[number] : 0; }
-  [[nodiscard]] std::string story() const { return m_scenario.describe() + "\n" + m_story.text(); }
+  [[nodiscard]] std::string trace() const { return m_scenario.describe() + "\n" + m_trace.text(); }
   // The parts, for tests that want more than a seed draws.
   [[nodiscard]] SimLoop& loop() { return m_loop; }
   [[nodiscard]] Cluster& cluster() { return m_cluster; }
@@ -160,7 +160,7 @@ class World {
   SimLoop m_loop;
   Scenario m_scenario;
   Options m_options;
-  Story m_story;
+  Trace m_trace;
   Random m_random, m_odds;
   std::map<std::string, int> m_logs_refused;  // in a row, by pod
   Cluster m_cluster;

@@ -8,7 +8,7 @@ namespace trainstep::sim {
 namespace {
 
 constexpr Duration brief_for = std::chrono::minutes(20);
-constexpr int most_in_a_row = 2;  // refusals of one pod's log
+constexpr int max_in_a_row = 2;  // refusals of one pod's log
 
 }  // namespace
 
@@ -43,7 +43,7 @@ void World::set_up_oddities() {
 
 std::optional<Reply> World::log_trouble(const Resource& pods, std::string_view pod) {
   auto& row = m_logs_refused[std::string(pod)];
-  if (row >= most_in_a_row || !m_odds.chance(m_scenario.odd.no_log)) {
+  if (row >= max_in_a_row || !m_odds.chance(m_scenario.odd.no_log)) {
     row = 0;
     return std::nullopt;
   }

@@ -73,10 +73,10 @@ Network::Hook World::called(int number, const http::Request& /*request*/) {
 // What the scenario has in store for the step; once.
 void World::act() {
   if (m_acted || m_lives.size() > 1) return;
-  if (m_scenario.step_fate == StepFate::cancelled) cancel_run();
-  if (m_scenario.step_fate == StepFate::evicted) evict_step();
-  if (m_scenario.step_fate == StepFate::stopped) stop_step();
-  if (m_scenario.step_fate == StepFate::outlived) lose_step();
+  if (m_scenario.step_script == StepScript::cancelled) cancel_run();
+  if (m_scenario.step_script == StepScript::evicted) evict_step();
+  if (m_scenario.step_script == StepScript::stopped) stop_step();
+  if (m_scenario.step_script == StepScript::outlived) lose_step();
 }
 
 bool World::lives(const JobRecord& job) const {
@@ -86,7 +86,7 @@ bool World::lives(const JobRecord& job) const {
 
 // Nothing is said to be gone that is there.
 void World::heard_saying(std::string_view text) {
-  m_story.tell("says", "{}", text);
+  m_trace.log("says", "{}", text);
   if (text.find("may still") != std::string_view::npos) m_lives.back().doubts = true;
   for (const auto* words : {"the job is deleted", "no job of this run", "before a job was created"})
     for (const auto& job : m_jobs)
@@ -96,7 +96,7 @@ void World::heard_saying(std::string_view text) {
 
 // A cancelled step that says nothing of a job has none.
 void World::ended(const result::Verdict& verdict) {
-  m_story.tell("step", "ends: {}", result::describe(verdict));
+  m_trace.log("step", "ends: {}", result::describe(verdict));
   m_lives.back().verdict = verdict;
   m_exited = true;
   if (verdict.verdict_class == result::VerdictClass::interrupted && m_cancelled)
@@ -106,7 +106,7 @@ void World::ended(const result::Verdict& verdict) {
   const auto& s = m_scenario;
   const bool waits = std::ranges::any_of(m_jobs, &JobRecord::waits);
   const bool seen = s.calm && s.death > Duration{10'000} && s.own_pod != OwnPod::unreadable && s.keeping == Accident::none;
-  if (s.step_fate == StepFate::evicted && m_acted && !m_cancelled && m_lives.size() == 1 && seen && !waits && !s.retry_policy.empty())
+  if (s.step_script == StepScript::evicted && m_acted && !m_cancelled && m_lives.size() == 1 && seen && !waits && !s.retry_policy.empty())
     m_violations.emplace_back("the step's pod was evicted, and the step takes it for a cancel");
   if (m_lives.back().doubts) return;
   for (const auto& job : m_jobs)
@@ -126,7 +126,7 @@ std::shared_ptr<kube::Credentials> World::credentials(std::unique_ptr<kube::Toke
 
 void World::begin_life(const Factory& factory) {
   m_lives.push_back({.number = static_cast<int>(m_lives.size()), .lines = {}, .verdict = {}});
-  m_story.tell("step", "life {} begins", m_lives.size() - 1);
+  m_trace.log("step", "life {} begins", m_lives.size() - 1);
   make_pod();
   m_network.revive();
   m_lives.back().network_life = m_network.life();
@@ -135,7 +135,7 @@ void World::begin_life(const Factory& factory) {
   m_step_loop = std::make_unique<StepLoop>(m_loop, m_scenario.skew);
   // What a dead step says is not heard: after its death its functions may still run to their end.
   const auto alive = [this, life = m_lives.size() - 1] { return !m_dying && !m_exited && !m_lost && life == m_lives.size() - 1; };
-  const bool first = m_lives.size() == 1, outlived = m_scenario.step_fate == StepFate::outlived;
+  const bool first = m_lives.size() == 1, outlived = m_scenario.step_script == StepScript::outlived;
   if (first && outlived) make_twin();
   const Context surroundings{
       .scenario = m_scenario,
@@ -147,7 +147,7 @@ void World::begin_life(const Factory& factory) {
       .node_id = m_workflow ? fmt::format("wf-{}", m_lives.size() - 1) : "",
       .attempt = fmt::format("attempt-{}", m_lives.size()),
       .seed = m_random.next(),
-      .say =
+      .info =
           [this, alive](std::string_view text) {
             if (alive()) heard_saying(text);
           },
@@ -156,7 +156,7 @@ void World::begin_life(const Factory& factory) {
             if (!alive()) return;
             for (std::size_t at = 0; at < lines.size();) {
               const auto end = std::min(lines.find('\n', at), lines.size() - 1) + 1;
-              m_story.tell("prints", "[{}] {}", member, lines.substr(at, end - at - 1));
+              m_trace.log("prints", "[{}] {}", member, lines.substr(at, end - at - 1));
               m_lives.back().lines.push_back({std::string(member), std::string(lines.substr(at, end - at))});
               at = end;
             }
@@ -180,7 +180,7 @@ void World::die() {
 
 // Whether another life follows is the pipeline's decision.
 void World::bury() {
-  m_story.tell("step", "{}", m_dying ? "is dead" : "has ended");
+  m_trace.log("step", "{}", m_dying ? "is dead" : "has ended");
   m_network.kill();
   m_calls_of.push_back(m_network.calls() - m_calls_before);
   m_ended = m_loop.now();
@@ -191,9 +191,9 @@ void World::bury() {
   for (const auto& pod : m_cluster.training_pods()) m_pods_at_end.emplace(pod->uid());
   const auto& verdict = m_lives.back().verdict;
   const bool lost = !verdict || verdict->verdict_class == result::VerdictClass::interrupted ||
-                    (m_scenario.step_fate == StepFate::evicted && verdict->verdict_class == result::VerdictClass::cancelled);
-  const bool evicted = m_scenario.step_fate == StepFate::evicted && m_acted && m_lives.size() == 1;
-  m_another = lost && !m_cancelled && m_scenario.step_fate != StepFate::stopped && (!evicted || m_scenario.followed);
+                    (m_scenario.step_script == StepScript::evicted && verdict->verdict_class == result::VerdictClass::cancelled);
+  const bool evicted = m_scenario.step_script == StepScript::evicted && m_acted && m_lives.size() == 1;
+  m_another = lost && !m_cancelled && m_scenario.step_script != StepScript::stopped && (!evicted || m_scenario.followed);
   m_dying = false;
   m_exited = false;
   if (const auto pod = m_cluster.store.by_uid(m_pod.uid); pod && !outlived) m_cluster.store.remove(pod);
@@ -202,7 +202,7 @@ void World::bury() {
 
 void World::send_signal(int number) {
   if (m_step == nullptr || m_dying || m_exited) return;
-  m_story.tell("pipeline", "signal {}", number);
+  m_trace.log("pipeline", "signal {}", number);
   m_lives.back().signalled = true;
   m_step->signal(number);
 }
@@ -212,7 +212,7 @@ void World::end_pod() {
   m_loop.after(m_scenario.death, [this, life = m_lives.size()] {
     if (life != m_lives.size()) return;
     const bool could_end = m_scenario.calm && m_scenario.death > Duration{10'000} && !m_dying && !m_exited && m_step != nullptr;
-    if (could_end && m_scenario.step_fate == StepFate::evicted && !m_cancelled)
+    if (could_end && m_scenario.step_script == StepScript::evicted && !m_cancelled)
       m_violations.emplace_back("evicted, the step does not end within its grace");
     die();
   });
@@ -223,7 +223,7 @@ void World::end_pod() {
 // collects – before the controller has come to label it.
 void World::cancel_run() {
   if (m_step == nullptr || m_exited || m_dying || m_cancelled) return;
-  m_story.tell("pipeline", "the run is terminated");
+  m_trace.log("pipeline", "the run is terminated");
   m_acted = m_cancelled = true;
   const auto label = [this] {
     const auto completed = [](Json& changed) { changed["metadata"]["labels"]["workflows.argoproj.io/completed"] = "true"; };
@@ -264,7 +264,7 @@ void World::shut_down() {
 
 void World::evict_step() {
   if (m_step == nullptr || m_exited || m_dying) return;
-  m_story.tell("pipeline", "the step's pod is evicted");
+  m_trace.log("pipeline", "the step's pod is evicted");
   m_acted = true;
   const auto cause = [this, uid = m_pod.uid] {
     const auto pod = m_cluster.store.by_uid(uid);
@@ -307,13 +307,13 @@ std::vector<std::string> World::run(const Factory& factory, const Factory& visit
     if (m_dying || m_exited || m_lost) {
       bury();
       if (!m_another) break;
-      const bool late = m_scenario.step_fate == StepFate::evicted && m_scenario.seed % 11 == 0;
+      const bool late = m_scenario.step_script == StepScript::evicted && m_scenario.seed % 11 == 0;
       // What a pod's creation says of the time are whole seconds; one that was lost is never followed within the same.
-      const auto soonest = m_scenario.step_fate == StepFate::outlived ? Duration{2'000} : Duration{500};
+      const auto soonest = m_scenario.step_script == StepScript::outlived ? Duration{2'000} : Duration{500};
       m_loop.run_for(late ? std::chrono::hours(3) : m_random.between(soonest, Duration{30'000}));
       m_unattended += std::chrono::duration_cast<Duration>(m_loop.now() - m_ended);
       begin_life(factory);
-    } else if (tasks > m_options.most_tasks || !m_loop.step(last)) {
+    } else if (tasks > m_options.max_tasks || !m_loop.step(last)) {
       m_violations.push_back(fmt::format("the step does not end: {} after {} tasks", trainstep::describe(m_loop.now() - m_began), tasks));
       die();
       bury();

@@ -18,7 +18,7 @@ std::string_view annotation(const Version& job, std::string_view name) { return 
 
 void World::make_twin() {
   m_twin = std::make_unique<Twin>();
-  m_twin->network = std::make_unique<Network>(m_loop, m_cluster.server, m_story, m_random.split(), m_scenario.faults);
+  m_twin->network = std::make_unique<Network>(m_loop, m_cluster.server, m_trace, m_random.split(), m_scenario.faults);
   m_twin->pod = m_pod;
   m_twin->network->on_call(
       [this](int number, const http::Request& request) { return m_lives.size() == 1 ? called(number, request) : Network::Hook::go; }, [] {});
@@ -31,7 +31,7 @@ void World::make_twin() {
 // As the kubelet, the pod collector or a drain leaves the pod, and Argo labels it; the process is not signalled yet.
 void World::lose_step() {
   if (m_step == nullptr || m_exited || m_dying) return;
-  m_story.tell("pipeline", "the step's pod is lost, its process lives on");
+  m_trace.log("pipeline", "the step's pod is lost, its process lives on");
   m_acted = m_lost = true;
   if (m_scenario.cut_off > Duration{0}) m_twin->network->add_outage({m_loop.now(), m_loop.now() + m_scenario.cut_off, Outage::Sort::silent});
   const auto how = m_random.between(0, 2);
@@ -62,7 +62,7 @@ void World::outlive() {
   m_loop.after(told, [this] {
     if (m_twin->step == nullptr) return;
     if (m_twin->in_doubt) m_twin->network->add_outage({m_loop.now(), m_loop.now() + out_of_sight, Outage::Sort::unavailable});
-    m_story.tell("pipeline", "signal 15 to the process that was lost");
+    m_trace.log("pipeline", "signal 15 to the process that was lost");
     m_twin->step->signal(15);
   });
   m_loop.after(told + m_scenario.death, [this] { end_twin(); });
@@ -70,7 +70,7 @@ void World::outlive() {
 
 void World::twin_ended(const result::Verdict& verdict) {
   using enum result::VerdictClass;
-  m_story.tell("twin", "ends: {}", result::describe(verdict));
+  m_trace.log("twin", "ends: {}", result::describe(verdict));
   const bool knows = !m_cancelled && !m_twin->in_doubt;
   if (verdict.verdict_class == cancelled && knows) m_violations.emplace_back("an attempt that was lost takes its signal for a cancel");
   m_loop.post([this] { end_twin(); });

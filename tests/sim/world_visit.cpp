@@ -27,14 +27,14 @@ Faults faults_of(const Scenario& scenario, const Network& network, Time now) {
 }  // namespace
 
 void World::begin_visit() {
-  m_story.tell("visitor", "comes");
+  m_trace.log("visitor", "comes");
   auto& server = m_cluster.server;
   server.tokens().insert(visitors_token);
   for (const auto& what : m_scenario.visit->denied) server.deny(visitors_token, what);
   auto& visitor = *(m_visitor = std::make_unique<Visitor>());
   visitor.job = m_jobs.back().uid;
   visitor.came = m_loop.now();
-  visitor.network = std::make_unique<Network>(m_loop, server, m_story, m_random.split(), faults_of(m_scenario, m_network, m_loop.now()));
+  visitor.network = std::make_unique<Network>(m_loop, server, m_trace, m_random.split(), faults_of(m_scenario, m_network, m_loop.now()));
   visitor.loop = std::make_unique<StepLoop>(m_loop, m_scenario.skew);
   const Context surroundings{
       .scenario = m_scenario,
@@ -46,15 +46,15 @@ void World::begin_visit() {
       .node_id = "",
       .attempt = "visitor",
       .seed = 77,
-      .say = [this](std::string_view text) { m_story.tell("visitor", "{}", text); },
+      .info = [this](std::string_view text) { m_trace.log("visitor", "{}", text); },
       .output =
           [this, &visitor](std::string_view member, std::string_view lines) {
-            m_story.tell("visitor", "[{}] {}", member, lines);
+            m_trace.log("visitor", "[{}] {}", member, lines);
             visitor.life.lines.push_back({std::string(member), std::string(lines)});
           },
       .exit =
           [this, &visitor](const result::Verdict& verdict) {
-            m_story.tell("visitor", "ends: {}", result::describe(verdict));
+            m_trace.log("visitor", "ends: {}", result::describe(verdict));
             visitor.life.verdict = verdict;
             m_loop.post([this] { end_visit(); });
           },

@@ -19,10 +19,10 @@ std::filesystem::path some_folder() {
 
 int main(int argc, char** argv) {
   const auto folder = some_folder();
-  const Live live = [&folder](std::uint64_t seed, bool story) {
-    data::World world(seed, folder, story);
+  const Live live = [&folder](std::uint64_t seed, bool trace) {
+    data::World world(seed, folder, trace);
     auto violations = world.run();
-    return Lived{std::move(violations), world.story()};
+    return Lived{std::move(violations), world.trace()};
   };
   return run_seeds({argv + 1, argv + argc}, live, "tools/sim.sh --data");
 }

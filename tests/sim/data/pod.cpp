@@ -70,7 +70,7 @@ std::optional<Ended> Pod::live(SimLoop& world, StoreNetwork& network, bool prima
   if (doom.sort == at_time) life.after(doom.after, [&] { life.doom(); });
   if (doom.sort == terminated)
     life.after(doom.after, [&] {
-      m_truth.story.tell("kubelet", "SIGTERM");
+      m_truth.trace.log("kubelet", "SIGTERM");
       ended.terminated = true;
       if (stopped) stopped(SIGTERM);
       if (training) training->stop();
@@ -81,16 +81,16 @@ std::optional<Ended> Pod::live(SimLoop& world, StoreNetwork& network, bool prima
       .transport = network,
       .environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}},
       .seed = static_cast<std::uint64_t>(++m_truth.lives),
-      .tell =
+      .log =
           [&](const std::string& line) {
-            m_truth.story.tell("agent", "{}", line);
+            m_truth.trace.log("agent", "{}", line);
             m_truth.uploads_may_stay =
                 m_truth.uploads_may_stay || line.find("incomplete uploads of an earlier attempt may remain") != std::string::npos;
           },
       .index = !m_truth.scenario.indexed ? ""
                : primary                 ? "0"
                                          : other_index,
-      .run_program = [&](const agent::Outlived& outlived) { return training.emplace(life, m_truth, m_task, kept, end).go(outlived); },
+      .run_program = [&](const agent::OnOutlived& outlived) { return training.emplace(life, m_truth, m_task, kept, end).go(outlived); },
       .signals =
           [&](auto listener) {
             stopped = std::move(listener);
@@ -99,11 +99,11 @@ std::optional<Ended> Pod::live(SimLoop& world, StoreNetwork& network, bool prima
       .limits = m_truth.scenario.limits};
   try {
     const auto report = agent::work(m_task, primary, m_folder / "trainstep", with);
-    agent::tell_kubelet(report, message);
+    agent::write_termination_message(report, message);
     ended.exit_code = report.exit_code;
-    m_truth.story.tell("agent", "ends with {} {}", report.exit_code, report.message);
+    m_truth.trace.log("agent", "ends with {} {}", report.exit_code, report.message);
   } catch (const Killed&) {
-    m_truth.story.tell("kubelet", "the container is killed");
+    m_truth.trace.log("kubelet", "the container is killed");
     fs::rename(dead, m_folder);
     if (doom.sort == terminated && m_truth.scenario.calm() && ended.terminated) m_truth.violated("it did not end within its grace");
     if (training) training->died();

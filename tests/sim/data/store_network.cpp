@@ -20,7 +20,7 @@ struct StoreNetwork::Exchange {
   bool slow = false;
   http::Response response{};
   std::string body{};
-  std::size_t most = std::string::npos;  // of the body; then the connection breaks
+  std::size_t most = std::string::npos;  // bytes of the body; after them the connection breaks
   Time heard{};
 };
 
@@ -38,10 +38,10 @@ std::string described(const http::Request& request) {
 constexpr std::array fault_names{"none",        "reset",  "reset after", "swallowed", "swallowed after", "slow down", "server error",
                                  "error after", "denied", "cut",         "truncated", "garbled",         "broken",    "damaged"};
 
-// What a kill between the damage and the next try would leave permanently: these are never fetched for comparison.
+// An upload whose damage the ETag reveals. Not .json objects: they are never fetched for comparison, so after a kill the damage would stay.
 bool is_told_of(const http::Request& request) { return request.method == "PUT" && !request.body.empty() && !request.url.path.ends_with(".json"); }
 
-// One and the same, whichever upload it belongs to.
+// Identifies a request, whichever multipart upload it belongs to.
 std::string same(const http::Request& request) {
   auto text = request.method + request.url.path;
   for (const auto& [name, value] : request.url.query)
@@ -53,8 +53,8 @@ std::string same(const http::Request& request) {
 
 }  // namespace
 
-StoreNetwork::StoreNetwork(SimLoop& loop, ObjectStore& store, Story& story, Random random, Faults faults)
-    : m_loop(loop), m_store(store), m_story(story), m_random(random), m_faults(std::move(faults)) {}
+StoreNetwork::StoreNetwork(SimLoop& loop, ObjectStore& store, Trace& trace, Random random, Faults faults)
+    : m_loop(loop), m_store(store), m_trace(trace), m_random(random), m_faults(std::move(faults)) {}
 
 const Outage* StoreNetwork::outage() const {
   for (const auto& outage : m_faults.outages)
@@ -66,9 +66,9 @@ StoreNetwork::Fault StoreNetwork::draw(const http::Request& request) {
   if (m_faults.rate <= 0) return Fault::none;
   if (!m_random.chance(m_faults.rate)) return m_in_a_row.erase(same(request)), Fault::none;
   auto& in_a_row = m_in_a_row[same(request)];
-  if (++in_a_row > m_faults.most_in_a_row) return in_a_row = 0, Fault::none;
+  if (++in_a_row > m_faults.max_in_a_row) return in_a_row = 0, Fault::none;
   const auto fault = pick(request);
-  // Keys are asked for anew once; an end of an upload is awaited in silence for as long as a call is tried at all.
+  // New credentials are requested only once. CompleteMultipartUpload may be silent for as long as a call is retried, so it is never swallowed.
   if (in_a_row > 1 && fault == Fault::denied) return Fault::slow_down;
   const bool ends_upload = request.method == "POST" && asks(request, "uploadId");
   if (ends_upload && (fault == Fault::swallowed || fault == Fault::swallowed_after)) return Fault::reset_after;
@@ -79,14 +79,14 @@ StoreNetwork::Fault StoreNetwork::pick(const http::Request& request) {
   using enum Fault;
   const bool reads = request.method == "GET";
   const bool object = reads && !asks(request, "list-type") && !asks(request, "uploads");
-  // HTTP tells where a body ends; where a proxy has lied about that, only listings and what they have told of help.
+  // HTTP says where a body ends. If a proxy misstates that, it is detected only in listings and in objects that they describe (If-Match).
   const bool checked = !object || std::ranges::any_of(request.headers, [](const auto& header) { return header.name == "If-Match"; });
   if (m_faults.damages && (is_told_of(request) || object) && m_random.chance(0.3)) return damaged;
   if (reads && m_random.chance(0.3)) return m_faults.truncates && checked && m_random.chance(0.5) ? truncated : cut;
   if (request.method == "POST" && asks(request, "uploadId") && m_random.chance(0.5)) return m_random.pick({broken, reset_after, server_error});
   const auto fault =
       m_random.pick({reset, reset, reset_after, reset_after, swallowed, swallowed_after, slow_down, server_error, error_after, denied, garbled});
-  // An answer that is none to a request that tells nothing cannot be told from one; a page is no object, whatever stands in it.
+  // A login page cannot be told from a real response to DELETE or HEAD, which has no body, or from an object, which may contain anything.
   const bool told_apart = request.method != "DELETE" && request.method != "HEAD" && !object;
   return fault == garbled && !told_apart ? reset_after : fault;
 }
@@ -99,7 +99,7 @@ http::Transport::Id StoreNetwork::start(http::Request request, Handler handler) 
   m_exchanges.emplace(id, exchange);
   watch_silence(exchange);
   exchange->slow = m_random.chance(m_faults.slow);
-  m_loop.after(exchange->slow ? m_random.between(Duration{1}, longest_way) : delay(), [this, exchange] { arrive(exchange); });
+  m_loop.after(exchange->slow ? m_random.between(Duration{1}, max_transfer_time) : delay(), [this, exchange] { arrive(exchange); });
   return id;
 }
 
@@ -128,9 +128,9 @@ void StoreNetwork::arrive(const Shared& exchange) {
                      : away->sort == Outage::Sort::refused ? Fault::reset
                      : away->sort == Outage::Sort::silent  ? Fault::swallowed
                                                            : Fault::slow_down;
-  if (m_story.wanted())
-    m_story.tell("store", "{}{}", described(request),
-                 fault == Fault::none ? std::string() : fmt::format("  [{}]", fault_names.at(static_cast<std::size_t>(fault))));
+  if (m_trace.wanted())
+    m_trace.log("store", "{}{}", described(request),
+                fault == Fault::none ? std::string() : fmt::format("  [{}]", fault_names.at(static_cast<std::size_t>(fault))));
   switch (fault) {
     case Fault::reset:
       return fail(exchange, delay(), "the connection was reset");
@@ -155,7 +155,7 @@ void StoreNetwork::arrive(const Shared& exchange) {
   if (fault == Fault::damaged && request.method == "GET" && response.status == 200 && !response.body.empty() &&
       !objectstore::md5_told(response).empty())
     damage(response.body);
-  m_story.tell("store", "  {}", response.status);
+  m_trace.log("store", "  {}", response.status);
   if (m_hook) m_hook(exchange->number, true);
   if (fault == Fault::reset_after) return fail(exchange, delay(), "the connection was reset");
   if (fault == Fault::swallowed_after) return;
@@ -180,7 +180,7 @@ void StoreNetwork::answer(const Shared& exchange, http::Response response) {
   });
 }
 
-// Piece by piece, cut anywhere.
+// Delivers the body in pieces, split anywhere.
 void StoreNetwork::give(const Shared& exchange, std::size_t from) {
   if (exchange->over) return;
   if (from >= exchange->most) return done(exchange, Error{ErrorKind::unavailable, "the connection was cut"});
@@ -190,7 +190,7 @@ void StoreNetwork::give(const Shared& exchange, std::size_t from) {
   const auto piece = std::string_view(exchange->body).substr(from, size);
   watch_silence(exchange);
   if (exchange->handler.sink && exchange->response.status / 100 == 2) {
-    if (!exchange->handler.sink(exchange->response, piece)) return done(exchange, Error{ErrorKind::internal, "the rest was not wanted"});
+    if (!exchange->handler.sink(exchange->response, piece)) return done(exchange, Error{ErrorKind::internal, "the sink aborted the exchange"});
   } else {
     exchange->response.body += piece;
   }

@@ -9,7 +9,7 @@
 
 #include "http/transport.h"
 #include "sim/data/object_store.h"
-#include "sim/story.h"
+#include "sim/trace.h"
 
 namespace trainstep::sim::data {
 
@@ -22,7 +22,7 @@ struct Outage {
 
 struct Faults {
   double rate = 0;         // of exchanges that something happens to
-  int most_in_a_row = 2;   // of one and the same request: then it is heard
+  int max_in_a_row = 2;    // of one and the same request: then it is heard
   double slow = 0;         // of answers that take their time
   bool truncates = false;  // a proxy may cut a body short and pretend that it was all
   bool damages = false;    // a byte of what is put or of a whole object that is fetched may become another, where the ETag tells of it
@@ -32,14 +32,14 @@ struct Faults {
 class StoreNetwork : public http::Transport {
  public:
   // References must outlive it.
-  StoreNetwork(SimLoop& loop, ObjectStore& store, Story& story, Random random, Faults faults);
+  StoreNetwork(SimLoop& loop, ObjectStore& store, Trace& trace, Random random, Faults faults);
   ~StoreNetwork() override { kill(); }
   Id start(http::Request request, Handler handler) override;
   void cancel(Id id) override;
 
-  // The process has died: nothing calls back. What was sent is on its way, and arrives within longest_way.
+  // The process has died: nothing calls back. What was sent is on its way, and arrives within max_transfer_time.
   void kill();
-  static constexpr Duration longest_way{900};
+  static constexpr Duration max_transfer_time{900};
   // Asked before the `number`th request is sent – false: it is not –, and told when it has taken effect (`after`).
   void on_call(std::function<bool(int number, bool after)> hook) { m_hook = std::move(hook); }
   void calm() { m_faults = {}; }
@@ -81,7 +81,7 @@ class StoreNetwork : public http::Transport {
 
   SimLoop& m_loop;
   ObjectStore& m_store;
-  Story& m_story;
+  Trace& m_trace;
   Random m_random;
   Faults m_faults;
   std::function<bool(int, bool)> m_hook;

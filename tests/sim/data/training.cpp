@@ -49,8 +49,8 @@ void Training::then(Duration pause, void (Training::*next)()) {
   });
 }
 
-Result<agent::ProgramEnd> Training::go(const agent::Outlived& outlived) {
-  m_truth.story.tell("program", "run {} begins", m_run.number);
+Result<agent::ProgramEnd> Training::go(const agent::OnOutlived& outlived) {
+  m_truth.trace.log("program", "run {} begins", m_run.number);
   then(Duration{1}, &Training::look);
   m_loop.run();
   if (!m_run.ended) m_truth.violated("run {}: the agent did not wait for the program", m_run.number);
@@ -59,7 +59,7 @@ Result<agent::ProgramEnd> Training::go(const agent::Outlived& outlived) {
 }
 
 // A process that it has left running writes the outputs, until it is killed.
-agent::ProgramEnd Training::write_on(const agent::Outlived& outlived) {
+agent::ProgramEnd Training::write_on(const agent::OnOutlived& outlived) {
   if (outlived) outlived();
   for (const auto& output : m_task.outputs)
     if (output.type == spec::Type::artifact) write_at(below(output.path, fs::is_regular_file(output.path) ? "" : "more"), "late", m_loop.now());
@@ -201,7 +201,7 @@ void Training::end(int code) {
   m_run.ended = true;
   m_run.code = code;
   m_run.at = m_loop.now();
-  m_truth.story.tell("program", "run {} ends with {}", m_run.number, code);
+  m_truth.trace.log("program", "run {} ends with {}", m_run.number, code);
   m_loop.stop();
 }
 

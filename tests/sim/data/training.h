@@ -30,9 +30,9 @@ struct Run {
 
 // All that belongs to a world and is true of it.
 struct Truth {
-  Truth(const Scenario& drawn, Story& told) : scenario(drawn), story(told) {}
+  Truth(const Scenario& drawn, Trace& told) : scenario(drawn), trace(told) {}
   const Scenario& scenario;
-  Story& story;
+  Trace& trace;
   std::map<std::string, Tree> inputs;  // by name: what must be seen
   std::deque<Run> runs;
   std::map<std::string, std::string> foreign;  // objects of others where outputs belong, by "bucket/key"
@@ -45,7 +45,7 @@ struct Truth {
   template <typename... Arguments>
   void violated(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
     violations.push_back(fmt::format(format, std::forward<Arguments>(arguments)...));
-    story.tell("VIOLATED", "{}", violations.back());
+    trace.log("VIOLATED", "{}", violations.back());
   }
 };
 
@@ -55,7 +55,7 @@ class Training {
   // `kept`: the last epoch whose checkpoint the store holds; 0: none.
   Training(Life& loop, Truth& truth, const plan::Task& task, int kept, End end);
   // To its end, on the loop.
-  Result<agent::ProgramEnd> go(const agent::Outlived& outlived);
+  Result<agent::ProgramEnd> go(const agent::OnOutlived& outlived);
   // It was killed with all the others.
   void died();
   // A signal that ends it.
@@ -71,7 +71,7 @@ class Training {
   void write();
   void link(const plan::TaskOutput& output, Tree& linked);
   void end(int code);
-  agent::ProgramEnd write_on(const agent::Outlived& outlived);
+  agent::ProgramEnd write_on(const agent::OnOutlived& outlived);
   void then(Duration pause, void (Training::*next)());
 
   Life& m_loop;

@@ -8,7 +8,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Duration longest_of_step = std::chrono::hours(4);
+constexpr Duration max_step_time = std::chrono::hours(4);
 constexpr auto stranger = "models/run/model-of-others";
 
 class NoToken : public kube::TokenSource {
@@ -25,13 +25,13 @@ std::shared_ptr<kube::Credentials> nobodys() {
 
 }  // namespace
 
-World::World(std::uint64_t seed, fs::path folder, bool story)
-    : m_story(m_loop, story),
+World::World(std::uint64_t seed, fs::path folder, bool trace)
+    : m_trace(m_loop, trace),
       m_random(seed),
       m_scenario(m_random.split()),
       m_folder(std::move(folder)),
       m_store(m_random.split(), m_scenario.ways),
-      m_truth(m_scenario, m_story) {
+      m_truth(m_scenario, m_trace) {
   for (auto& outage : m_scenario.faults.outages) {
     outage.from = m_loop.now() + outage.from.time_since_epoch();
     outage.to = m_loop.now() + outage.to.time_since_epoch();
@@ -45,9 +45,9 @@ World::~World() {
 }
 
 std::vector<std::string> World::run() {
-  m_story.tell("world", "{}", m_scenario.describe());
+  m_trace.log("world", "{}", m_scenario.describe());
   furnish();
-  if (bring_inputs() && train()) collect();
+  if (upload_inputs() && train()) collect();
   return m_truth.violations;
 }
 
@@ -129,7 +129,7 @@ void World::leave_foreign() {
 }
 
 StoreNetwork& World::network(bool calm) {
-  m_networks.push_back(std::make_unique<StoreNetwork>(m_loop, m_store, m_story, m_random.split(), m_scenario.faults));
+  m_networks.push_back(std::make_unique<StoreNetwork>(m_loop, m_store, m_trace, m_random.split(), m_scenario.faults));
   if (calm) m_networks.back()->calm();
   return *m_networks.back();
 }
@@ -137,7 +137,7 @@ StoreNetwork& World::network(bool calm) {
 Result<void> World::step(const std::function<void(cluster::StepData&, std::function<void(Result<void>)>)>& work) {
   for (int lives = 1;; ++lives) {
     auto& between = network(false);
-    Life life(m_loop, m_loop.now() + longest_of_step);
+    Life life(m_loop, m_loop.now() + max_step_time);
     if (lives < 4 && m_random.chance(m_scenario.kills)) life.doom_after(static_cast<int>(m_random.between(1, 150)));
     life.on_end([&] { between.kill(); });
     kube::Client home(life, between, nobodys(), 1);
@@ -147,7 +147,7 @@ Result<void> World::step(const std::function<void(cluster::StepData&, std::funct
                                     .environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}},
                                     .keys = {},
                                     .seed = 1,
-                                    .say = [this](const std::string& line) { m_story.tell("step", "{}", line); }});
+                                    .log = [this](const std::string& line) { m_trace.log("step", "{}", line); }});
     std::optional<Result<void>> result;
     try {
       work(data, [&](Result<void> done) {
@@ -155,10 +155,10 @@ Result<void> World::step(const std::function<void(cluster::StepData&, std::funct
         life.stop();
       });
       if (!result) life.run();
-      if (!*result) m_story.tell("step", "{}", result->error().message);
+      if (!*result) m_trace.log("step", "{}", result->error().message);
       return *result;
     } catch (const Killed&) {
-      m_story.tell("step", "killed");
+      m_trace.log("step", "killed");
       if (m_after_kill) m_after_kill();
     } catch (const Stuck& stuck) {
       m_truth.violated("the step hangs: {}", stuck.why);
@@ -168,7 +168,7 @@ Result<void> World::step(const std::function<void(cluster::StepData&, std::funct
   }
 }
 
-bool World::bring_inputs() {
+bool World::upload_inputs() {
   if (m_plan.data.uploads.empty()) return true;
   const auto brought = step([](auto& data, auto done) { data.upload(std::move(done)); });
   if (brought) leave_strangers(m_plan.data.uploads);
@@ -190,7 +190,7 @@ bool World::attempt(Pod& pod, bool primary, bool calm) {
                        : End::well;
   const auto runs = m_truth.runs.size();
   const bool finished = m_promises->finished();
-  m_story.tell("kubelet", "a container begins{}", primary ? "" : " (a replica)");
+  m_trace.log("kubelet", "a container begins{}", primary ? "" : " (a replica)");
   m_promises->hands_off(!primary);
   const auto ended = pod.live(m_loop, between, primary, doom, end, m_promises->kept(primary));
   const bool trained = m_truth.runs.size() > runs;
@@ -201,7 +201,7 @@ bool World::attempt(Pod& pod, bool primary, bool calm) {
   if (own && trained)
     m_promises->judge_checkpoints(m_truth.runs.back(), ended && m_truth.runs.back().ended && m_truth.runs.back().code != 0, primary);
   // What it has sent arrives before the next one begins.
-  m_loop.run_for(m_random.between(StoreNetwork::longest_way + Duration{100}, Duration{40'000}));
+  m_loop.run_for(m_random.between(StoreNetwork::max_transfer_time + Duration{100}, Duration{40'000}));
   m_promises->hands_off(false);
   return primary && ended && ended->exit_code == 0;
 }
@@ -220,7 +220,7 @@ bool World::train() {
     if (!attempt(*pod, true, last)) continue;
     if (m_scenario.indexed) replica_lives(last);
     if (last || !m_random.chance(m_scenario.lost_ends)) return true;
-    m_story.tell("world", "the success is not reported");
+    m_trace.log("world", "the success is not reported");
   }
   return false;
 }
@@ -240,7 +240,7 @@ bool World::lose_an_object() {
   if (there.empty() || !m_promises->told()->wrote.contains(output.name)) return false;
   const auto lost = std::next(there.begin(), m_random.between(0, static_cast<std::int64_t>(there.size()) - 1));
   const bool replaced = m_random.chance(0.5);
-  m_story.tell("world", "{} is {}", lost->first, replaced ? "another one" : "gone");
+  m_trace.log("world", "{} is {}", lost->first, replaced ? "another one" : "gone");
   m_store.meddle(place + (lost->first.empty() ? "" : "/" + lost->first), replaced ? std::optional("of somebody else") : std::nullopt);
   return true;
 }

@@ -18,14 +18,14 @@ namespace trainstep::sim::data {
 class World {
  public:
   // `folder`: of its own, for the pods' files; emptied at the end. `story`: what happens is to be told.
-  World(std::uint64_t seed, std::filesystem::path folder, bool story);
+  World(std::uint64_t seed, std::filesystem::path folder, bool trace);
   World(const World&) = delete;
   World& operator=(const World&) = delete;
   ~World();
 
   // → the promises that were not kept.
   std::vector<std::string> run();
-  [[nodiscard]] const std::string& story() const { return m_story.text(); }
+  [[nodiscard]] const std::string& trace() const { return m_trace.text(); }
 
  private:
   void furnish();
@@ -34,7 +34,7 @@ class World {
   void leave_foreign();
   // The step's data do something, in as many lives as it takes. `work` begins it.
   Result<void> step(const std::function<void(cluster::StepData&, std::function<void(Result<void>)>)>& work);
-  bool bring_inputs();
+  bool upload_inputs();
   bool train();
   bool attempt(Pod& pod, bool primary, bool calm);
   void collect();
@@ -44,7 +44,7 @@ class World {
   [[nodiscard]] std::filesystem::path fresh_folder() { return m_folder / std::to_string(++m_folders); }
 
   SimLoop m_loop;
-  Story m_story;
+  Trace m_trace;
   Random m_random;
   Scenario m_scenario;
   std::filesystem::path m_folder;

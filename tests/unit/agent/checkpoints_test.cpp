@@ -57,7 +57,7 @@ struct Checkpoints : staging::test::StoreOfPod {
   Running running{loop};
   plan::TaskCheckpoints checkpoints{in_pod("saved"), {"s3://bkt/jobs/job/checkpoints", 0, ""}};
   Texts told;
-  Tell tell = [this](const std::string& line) { told.push_back(line); };
+  Log log = [this](const std::string& line) { told.push_back(line); };
 
   void save(const std::string& name, const std::string& text) { write(in_pod("saved/" + name), text); }
   // Of a folder's last change.
@@ -70,7 +70,7 @@ struct Checkpoints : staging::test::StoreOfPod {
     REQUIRE(::stat(in_pod("saved/" + name).c_str(), &status) == 0);
     return status.st_mtim.tv_sec;
   }
-  Result<void> restore() { return restore_checkpoints(running, *stores, checkpoints, tell); }
+  Result<void> restore() { return restore_checkpoints(running, *stores, checkpoints, log); }
   [[nodiscard]] Texts sent() const {
     Texts names;
     for (const auto& asked : transport.asked())
@@ -158,7 +158,7 @@ TEST_CASE_METHOD(Checkpoints, "checkpoints on a volume that survived the pod are
 TEST_CASE_METHOD(Checkpoints, "a folder that is being filled is kept without its mark") {
   save("1", "one");
   save(std::string(restoring_mark), "");
-  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  const CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
   running.advance(16s);
   CHECK(kept() == Files{{"1", "one"}});
 }
@@ -176,7 +176,7 @@ TEST_CASE_METHOD(Checkpoints, "a checkpoint replaced by another of the same size
   save("2", "two");
   std::string key;
   {
-    const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+    const CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
     running.advance(16s);
     for (const auto& [name, content] : objects)
       if (content == "two") key = name;
@@ -190,7 +190,7 @@ TEST_CASE_METHOD(Checkpoints, "a checkpoint replaced by another of the same size
   CHECK(told == Texts{"checkpoints: none of the 1 saved states is complete"});
   save("1", "one");
   save("2", "two");
-  const CheckpointSync next(running, *stores, checkpoints, tell, 8, 15s);
+  const CheckpointSync next(running, *stores, checkpoints, log, 8, 15s);
   running.advance(16s);
   CHECK(kept() == Files{{"1", "one"}, {"2", "two"}});
 }
@@ -206,7 +206,7 @@ TEST_CASE_METHOD(Checkpoints, "a file replaced by one of the same size and modif
   save("w", "one");
   const fs::path file = in_pod("saved/w");
   const auto time = fs::last_write_time(file);
-  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  const CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
   running.advance(16s);
   CHECK(kept() == Files{{"w", "one"}});
   const fs::path other = in_pod("other");
@@ -220,7 +220,7 @@ TEST_CASE_METHOD(Checkpoints, "a file replaced by one of the same size and modif
 }
 
 TEST_CASE_METHOD(Checkpoints, "each scan saves new and changed files, and nothing twice") {
-  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  const CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
   running.advance(14s);
   CHECK(transport.asked().empty());
   running.advance(2s);
@@ -243,7 +243,7 @@ TEST_CASE_METHOD(Checkpoints, "each scan saves new and changed files, and nothin
 TEST_CASE_METHOD(Checkpoints, "a state of the folder is saved only completely: a file that refers to an unsent one is not restored") {
   save("step-1/weights", "one");
   save("latest", "step-1");
-  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  const CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
   running.advance(16s);
   save("step-2/weights", "two");
   save("latest", "step-2");
@@ -265,7 +265,7 @@ TEST_CASE_METHOD(Checkpoints, "a state of the folder is saved only completely: a
 
 TEST_CASE_METHOD(Checkpoints, "files removed by the program are removed from the store once a later state is complete") {
   save("step-1", "one");
-  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  const CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
   running.advance(16s);
   save("step-2", "two");
   std::filesystem::remove(in_pod("saved/step-1"));
@@ -280,11 +280,11 @@ TEST_CASE_METHOD(Checkpoints, "files removed by the program are removed from the
 TEST_CASE_METHOD(Checkpoints, "a pod cut off from the cluster removes nothing that its successor restored") {
   save("best", "best");
   save("last", "A1");
-  const CheckpointSync cut_off(running, *stores, checkpoints, tell, 7, 15s);
+  const CheckpointSync cut_off(running, *stores, checkpoints, log, 7, 15s);
   running.advance(16s);
   auto next = checkpoints;
   next.path = in_pod("next");
-  REQUIRE(restore_checkpoints(running, *stores, next, tell));
+  REQUIRE(restore_checkpoints(running, *stores, next, log));
   told.clear();
   Texts told_next;
   {
@@ -308,7 +308,7 @@ TEST_CASE_METHOD(Checkpoints, "a pod cut off from the cluster removes nothing th
 TEST_CASE_METHOD(Checkpoints, "the newest complete set is restored, with the times of its files") {
   save("a", "old");
   {
-    const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+    const CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
     running.advance(16s);
     save("a", "newer");
     save("b", "bb");
@@ -320,7 +320,7 @@ TEST_CASE_METHOD(Checkpoints, "the newest complete set is restored, with the tim
   CHECK(read(in_pod("saved/a")) == "newer");
   CHECK(std::filesystem::last_write_time(in_pod("saved/b")) == time);
   const auto puts = count("PUT");
-  const CheckpointSync next(running, *stores, checkpoints, tell, 8, 15s);
+  const CheckpointSync next(running, *stores, checkpoints, log, 8, 15s);
   running.advance(31s);
   CHECK(count("PUT") == puts);  // all of it is known
   CHECK(kept().size() == 2);
@@ -362,7 +362,7 @@ TEST_CASE_METHOD(Checkpoints, "a file that changes on every read delays the othe
     if (asked.line().ends_with("/log") && asked.request.method == "PUT") save("log", "a" + std::string(static_cast<std::size_t>(++turn), 'x'));
     return std::nullopt;
   };
-  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  const CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
   running.advance(50s);
   CHECK(kept().empty());
   CHECK_THAT(told.at(0), Contains("log changed or disappeared while being read"));
@@ -377,7 +377,7 @@ TEST_CASE_METHOD(Checkpoints, "a store that rejects a state is reported, and the
   CAPTURE(status);
   save("w", "one");
   refuse("PUT", status, code);
-  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  const CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
   running.advance(40s);
   REQUIRE(told.size() == 1);
   CHECK_THAT(told[0], Contains("checkpoints: ") && Contains(code.empty() ? std::to_string(status) : code) && !Contains("changed"));
@@ -391,7 +391,7 @@ TEST_CASE_METHOD(Checkpoints, "links in the folder do not stop the scans; skippe
   save("step-1/weights", "one");
   std::filesystem::create_directory_symlink("step-1", in_pod("saved/last"));
   std::filesystem::create_symlink("nowhere", in_pod("saved/dangling"));
-  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  const CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
   running.advance(46s);
   CHECK(kept() == Files{{"step-1/weights", "one"}});
   CHECK(told == Texts{"checkpoints: skipped: dangling: a link that is broken"});
@@ -410,7 +410,7 @@ TEST_CASE_METHOD(Checkpoints, "a link within the folder is restored as a link, a
   link("../../saved/step-1", "refs/roundabout");
   link("../elsewhere/file", "out");
   {
-    const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+    const CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
     running.advance(31s);
     auto names = sent();
     std::ranges::sort(names);
@@ -438,7 +438,7 @@ TEST_CASE_METHOD(Checkpoints, "a link replaces only a link or nothing, and nothi
   fs::create_symlink("step-2", in_pod("saved/latest"));
   fs::create_symlink("step-2", in_pod("saved/best"));
   {
-    const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+    const CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
     running.advance(16s);
   }
   fs::remove_all(in_pod("saved"));
@@ -477,7 +477,7 @@ TEST_CASE_METHOD(Checkpoints, "folders are restored with their times: the newest
   set_time("step-2", 300);
   set_time("step-3", 200);
   {
-    const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+    const CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
     running.advance(16s);
     set_time("step-3", 250);
     running.advance(15s);
@@ -489,7 +489,7 @@ TEST_CASE_METHOD(Checkpoints, "folders are restored with their times: the newest
   CHECK(seconds_of("step-2") == 300);
   CHECK(seconds_of("step-3") == 250);
   const auto puts = count("PUT");
-  const CheckpointSync next(running, *stores, checkpoints, tell, 8, 15s);
+  const CheckpointSync next(running, *stores, checkpoints, log, 8, 15s);
   running.advance(31s);
   CHECK(count("PUT") == puts);  // all of it is known
 }
@@ -505,10 +505,10 @@ TEST_CASE_METHOD(Checkpoints, "each pod of an indexed job keeps checkpoints of i
                  .transport = transport,
                  .environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}},
                  .seed = 7,
-                 .tell = tell,
+                 .log = log,
                  .index = index,
                  .run_program =
-                     [&](const Outlived&) {
+                     [&](const OnOutlived&) {
                        found = read(in_pod("saved/epoch"));
                        save("epoch", "of " + index);
                        return ProgramEnd{1};
@@ -526,7 +526,7 @@ TEST_CASE_METHOD(Checkpoints, "each pod of an indexed job keeps checkpoints of i
 
 TEST_CASE_METHOD(Checkpoints, "a state with a name that cannot be restored is not saved in part, and this is reported once") {
   save("1", "one");
-  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  const CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
   running.advance(16s);
   save("2", "two");
   save("odd-\xff", "x");
@@ -544,7 +544,7 @@ TEST_CASE_METHOD(Checkpoints, "uploads of a killed attempt are aborted at a late
     return Reply::silent();
   };
   save("1", "one");
-  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  const CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
   running.advance(5min);
   CHECK(kept() == Files{{"1", "one"}});
   CHECK(uploads.empty());
@@ -553,7 +553,7 @@ TEST_CASE_METHOD(Checkpoints, "uploads of a killed attempt are aborted at a late
 TEST_CASE_METHOD(Checkpoints, "an unreadable folder is reported") {
   save("file", "x");
   checkpoints.path = in_pod("saved/file/folder");
-  const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  const CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
   running.advance(46s);
   REQUIRE(told.size() == 1);
   CHECK_THAT(told[0], Contains("checkpoints: cannot read"));
@@ -563,7 +563,7 @@ TEST_CASE_METHOD(Checkpoints, "a file in place of the folder is reported once, a
   checkpoints.path = in_pod("saved/model.pt");
   save("model.pt", "x");
   objects["jobs/job/checkpoints/others"] = "x";
-  CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
   running.advance(46s);
   sync.finish(60s);
   CHECK(objects.size() == 1);
@@ -572,7 +572,7 @@ TEST_CASE_METHOD(Checkpoints, "a file in place of the folder is reported once, a
 }
 
 TEST_CASE_METHOD(Checkpoints, "the final scan starts at once, and ends when everything is saved") {
-  CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
   save("1", "one");
   const auto began = running.now();
   sync.finish(60s);
@@ -584,7 +584,7 @@ TEST_CASE_METHOD(Checkpoints, "the final scan sends files again that were being 
   save("1", "one");
   auto slow = Reply::silent();
   fault = [&, first = true](const FakeTransport::Asked&) mutable { return std::exchange(first, false) ? std::optional(slow) : std::nullopt; };
-  CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
   running.advance(16s);
   CHECK(kept().empty());
   save("1", "newer one");
@@ -595,7 +595,7 @@ TEST_CASE_METHOD(Checkpoints, "the final scan sends files again that were being 
 TEST_CASE_METHOD(Checkpoints, "an unresponsive store takes no longer than the limit of the final scan") {
   save("1", "one");
   fault = [](const FakeTransport::Asked&) { return std::optional(Reply::silent()); };
-  CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+  CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
   const auto began = running.now();
   sync.finish(60s);
   CHECK(running.now() - began >= 60s);
@@ -606,7 +606,7 @@ TEST_CASE_METHOD(Checkpoints, "an unresponsive store takes no longer than the li
 
 TEST_CASE_METHOD(Checkpoints, "with the sync its looking ends") {
   {
-    const CheckpointSync sync(running, *stores, checkpoints, tell, 7, 15s);
+    const CheckpointSync sync(running, *stores, checkpoints, log, 7, 15s);
     running.advance(16s);
   }
   save("1", "one");

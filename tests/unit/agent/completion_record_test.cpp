@@ -102,7 +102,7 @@ TEST_CASE_METHOD(Pod, "a record is valid as long as its delivered output exists"
   SECTION("a tree on a claim") {
     model.folder_is = in_pod("claim/run");
     write(in_pod("claim/run/final/weights"), "w");
-    REQUIRE(trainstep::sign(OutputPlace::of(in_pod("claim/run/final")), task.attempt, std::nullopt).has_value());
+    REQUIRE(trainstep::sign(OutputPaths::of(in_pod("claim/run/final")), task.attempt, std::nullopt).has_value());
   }
   task.outputs.push_back(model);
   task.outputs.push_back(
@@ -130,7 +130,7 @@ TEST_CASE_METHOD(Pod, "a record is invalid if another job's output is on the cla
   write(in_pod("claim/run/final/weights"), "w");
   write_it(made);
   const std::string signer = GENERATE("00ff", "another");
-  REQUIRE(trainstep::sign(OutputPlace::of(in_pod("claim/run/final")), signer, std::nullopt).has_value());
+  REQUIRE(trainstep::sign(OutputPaths::of(in_pod("claim/run/final")), signer, std::nullopt).has_value());
   CHECK(find().has_value() == (signer == task.attempt));
 }
 

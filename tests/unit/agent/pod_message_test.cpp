@@ -28,7 +28,7 @@ struct Log {
     return {std::istreambuf_iterator<char>(file), {}};
   }
   [[nodiscard]] PodReport report() const {
-    CHECK(text().size() <= result::longest_termination_message);
+    CHECK(text().size() <= result::max_termination_message_size);
     auto read = result::read_pod_report(text());
     REQUIRE(read);
     return *read;
@@ -49,7 +49,7 @@ TEST_CASE("a success reports the returned values") {
   const Log log;
   auto report = success();
   report.outputs.push_back({.name = "accuracy", .artifact = false, .present = true, .value = 0.5, .uri = {}});
-  tell_kubelet(report, log.path);
+  write_termination_message(report, log.path);
   CHECK(log.report().outputs.front().value == Json(0.5));
   CHECK_FALSE(log.report().shortened);
 }
@@ -60,7 +60,7 @@ TEST_CASE("secrets in the container's environment that a store quotes are redact
   PodReport report;
   report.verdict_class = VerdictClass::input;
   report.message = "the store answered 403 (no key wJalrXUtnFEMIK7MDENG here)";
-  tell_kubelet(report, log.path);
+  write_termination_message(report, log.path);
   leave_report(report, log.folder.path().string());
   ::unsetenv("AWS_SECRET_ACCESS_KEY");
   CHECK(log.report().message == "the store answered 403 (no key [redacted] here)");
@@ -74,7 +74,7 @@ TEST_CASE("values that do not fit are omitted, and this is reported") {
   auto report = success();
   report.outputs.push_back({.name = "text", .artifact = false, .present = true, .value = std::string(5'000, 'x'), .uri = {}});
   report.outputs.push_back({.name = "model", .artifact = true, .present = true, .value = {}, .uri = {}, .metadata = {{"a", 1}}});
-  tell_kubelet(report, log.path);
+  write_termination_message(report, log.path);
   const auto told = log.report();
   CHECK(told.shortened);
   CHECK(told.attempt == "00ff");
@@ -89,7 +89,7 @@ TEST_CASE("more outputs than there is room for are left out altogether") {
   auto report = success();
   for (int i = 0; i < 200; ++i)
     report.outputs.push_back({.name = "output_" + std::to_string(i), .artifact = true, .present = true, .value = {}, .uri = {}});
-  tell_kubelet(report, log.path);
+  write_termination_message(report, log.path);
   CHECK(log.report().shortened);
   CHECK(log.report().primary);
 }
@@ -107,7 +107,7 @@ TEST_CASE("a message of any length and kind leaves a report that can be read") {
   report.verdict_class = VerdictClass::system;
   report.exit_code = 3;
   report.message = message;
-  tell_kubelet(report, log.path);
+  write_termination_message(report, log.path);
   const auto told = log.report();
   CHECK(told.verdict_class == VerdictClass::system);
   CHECK(told.exit_code == 3);
@@ -120,10 +120,10 @@ TEST_CASE("a program that has failed by itself leaves the message to its log's l
   PodReport report;
   report.verdict_class = VerdictClass::user;
   report.exit_code = 1;
-  tell_kubelet(report, log.path);
+  write_termination_message(report, log.path);
   CHECK(log.text().empty());
   report.message = "output accuracy: the program succeeded, but did not write its value";
-  tell_kubelet(report, log.path);
+  write_termination_message(report, log.path);
   CHECK(log.report().message == report.message);
 }
 
@@ -131,21 +131,21 @@ TEST_CASE("a later report replaces an earlier one, whatever their lengths") {
   const Log log;
   auto report = success();
   report.outputs.push_back({.name = std::string(100, 'n'), .artifact = true, .present = true, .value = {}, .uri = {}});
-  tell_kubelet(report, log.path);
-  tell_kubelet(success(), log.path);
+  write_termination_message(report, log.path);
+  write_termination_message(success(), log.path);
   CHECK(log.report().outputs.empty());
 }
 
 TEST_CASE("outside a pod there is no termination log, and none is made") {
   const TempDir folder;
   const auto path = (folder.path() / "termination-log").string();
-  tell_kubelet(success(), path);
+  write_termination_message(success(), path);
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
 TEST_CASE("an error before the task was read is reported with its class") {
   const Log log;
-  tell_error(input_error("task: no object"), log.path);
+  report_error(input_error("task: no object"), log.path);
   CHECK(log.report().verdict_class == VerdictClass::input);
   CHECK(log.report().exit_code == 2);
   CHECK(log.report().message == "task: no object");
@@ -162,19 +162,19 @@ TEST_CASE("curves are included only if there is room after everything else") {
     for (int step = 0; step < points; ++step) curves.back().points.push_back({step * 1.0, step * 1.0, {}});
   };
   add("loss", 2);
-  tell_kubelet(report, log.path);
+  write_termination_message(report, log.path);
   CHECK_FALSE(log.report().curves_thinned);
   CHECK(log.report().outputs[0].curves.front().points.size() == 2);
 
   add("long", 1000);
-  tell_kubelet(report, log.path);
+  write_termination_message(report, log.path);
   CHECK(log.text().size() <= 1024);
   CHECK(log.report().curves_thinned);
   CHECK(log.report().outputs[0].curves.back().points.back().x == 999);
   CHECK(log.report().outputs[1].value->get<std::string>().size() == 600);
 
   for (int i = 0; i < 100; ++i) add("c" + std::to_string(i), 1);
-  tell_kubelet(report, log.path);
+  write_termination_message(report, log.path);
   CHECK(log.report().curves_thinned);
   CHECK(log.report().outputs[0].curves.empty());
   CHECK_FALSE(log.report().shortened);

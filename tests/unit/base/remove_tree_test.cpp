@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "base/folder_rights.h"
+#include "base/temporary_permissions.h"
 #include "support/apart.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
@@ -140,11 +140,11 @@ TEST_CASE("permissions are granted temporarily, and not through links") {
   REQUIRE(::chmod(folder.c_str(), 0555) == 0);
   const auto mode = [&] { return fs::status(folder).permissions() & fs::perms::owner_all; };
   {
-    const FolderRights rights(link);
+    const TemporaryPermissions rights(link);
     CHECK(mode() == (fs::perms::owner_read | fs::perms::owner_exec));
   }
   {
-    const FolderRights rights(folder);
+    const TemporaryPermissions rights(folder);
     CHECK(mode() == fs::perms::owner_all);
   }
   CHECK(mode() == (fs::perms::owner_read | fs::perms::owner_exec));

@@ -1,12 +1,11 @@
 // What a pod is told of itself.
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/cluster_place.h"
-
 #include <array>
 #include <cstdlib>
 #include <map>
 #include <string>
 
+#include "cli/cluster_connection.h"
 #include "support/catch.h"
 
 using namespace trainstep;

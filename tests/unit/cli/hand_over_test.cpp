@@ -1,7 +1,5 @@
 // Where the report of a step is, and what the log says of it.
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/hand_over.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include <optional>
 
 #include "base/fd.h"
+#include "cli/finish_step.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
 #include "support/virtual_loop.h"
@@ -52,9 +51,9 @@ struct End {
     std::ifstream file(path(name));
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  void hand_over() {
+  void finish_step() {
     m_listeners = std::make_unique<Listeners>(loop, log::Options{}, nullptr, log_file.get());
-    cli::hand_over(loop, *m_listeners, inputs, nullptr, outcome, pipeline, [this] { done = true; });
+    cli::finish_step(loop, *m_listeners, inputs, nullptr, outcome, pipeline, [this] { done = true; });
   }
   std::string said() {
     REQUIRE(done);
@@ -70,7 +69,7 @@ struct End {
 }  // namespace
 
 TEST_CASE_METHOD(End, "a failed step's report is uploaded to its address, and the log says where it is") {
-  hand_over();
+  finish_step();
   CHECK_FALSE(done);
   CHECK(published_at == address);
   CHECK_THAT(page, Contains("the program failed"));
@@ -81,7 +80,7 @@ TEST_CASE_METHOD(End, "a failed step's report is uploaded to its address, and th
 }
 
 TEST_CASE_METHOD(End, "a report that cannot be uploaded is reported in the log") {
-  hand_over();
+  finish_step();
   answer(Error{ErrorKind::denied, "may not read Secret keys"});
   const auto text = said();
   CHECK_THAT(text, Contains(std::string("cannot write the report to ") + address + ": may not read Secret keys"));
@@ -90,7 +89,7 @@ TEST_CASE_METHOD(End, "a report that cannot be uploaded is reported in the log")
 
 TEST_CASE_METHOD(End, "the report of a successful step is uploaded by KFP's launcher") {
   outcome.verdict.verdict_class = result::VerdictClass::succeeded;
-  hand_over();
+  finish_step();
   CHECK(published_at.empty());
   CHECK_THAT(said(), Contains(std::string("report: ") + address));
   CHECK(std::filesystem::exists(path("report")));
@@ -98,20 +97,20 @@ TEST_CASE_METHOD(End, "the report of a successful step is uploaded by KFP's laun
 
 TEST_CASE_METHOD(End, "a cancelled step has no time to carry its report anywhere") {
   outcome.verdict.verdict_class = result::VerdictClass::cancelled;
-  hand_over();
+  finish_step();
   CHECK(published_at.empty());
   CHECK_THAT(said(), !Contains("report"));
 }
 
 TEST_CASE_METHOD(End, "on this machine the report is where it was written") {
   pipeline.publish = nullptr;
-  hand_over();
+  finish_step();
   CHECK_THAT(said(), Contains("report: " + path("report")));
   CHECK_THAT(read("report"), Contains("the program failed"));
 }
 
 TEST_CASE_METHOD(End, "the verdict is written to the termination message before any wait") {
-  hand_over();
+  finish_step();
   CHECK_THAT(read("termination-log"), Contains("failed (user): the program failed"));
 }
 
@@ -123,7 +122,7 @@ TEST_CASE_METHOD(End, "what was read at an address is as good as a file, and wha
     outcome.outputs.push_back({.name = name, .artifact = true, .path = inputs.targets.back().uri, .present = true, .value = {}, .step_path = name});
   }
   pipeline.contents = {{"minio://b/metrics", R"({"score": 0.75})"}};
-  hand_over();
+  finish_step();
   CHECK(parse_json(read("metrics"), "") == Json{{"score", 0.75}});
   CHECK_FALSE(std::filesystem::exists(path("mlpipeline_metrics")));
 }
@@ -140,7 +139,7 @@ TEST_CASE_METHOD(End, "if the model was delivered but a file of the step could n
     std::filesystem::create_directories(path("report/somebody's"));
     return std::vector<std::string>();
   };
-  hand_over();
+  finish_step();
   const auto text = said();
   CHECK(outcome.verdict.verdict_class == result::VerdictClass::system);
   CHECK((text.find("model: the training's output is at " + path("model")) != std::string::npos) == committed);
@@ -148,6 +147,6 @@ TEST_CASE_METHOD(End, "if the model was delivered but a file of the step could n
 
 TEST_CASE_METHOD(End, "a success leaves no termination message") {
   outcome.verdict.verdict_class = result::VerdictClass::succeeded;
-  hand_over();
+  finish_step();
   CHECK(read("termination-log").empty());
 }

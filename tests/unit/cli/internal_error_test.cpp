@@ -21,7 +21,7 @@ TEST_CASE("an internal error is in the termination message of steps and replicas
     {
       const std::ofstream emptied(path);
     }
-    CHECK(cli::tell_internal_error(command, std::runtime_error("key 'x' not found")) == 3);
+    CHECK(cli::report_internal_error(command, std::runtime_error("key 'x' not found")) == 3);
     std::ifstream file(path);
     return std::string(std::istreambuf_iterator<char>(file), {});
   };

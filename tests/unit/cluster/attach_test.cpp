@@ -82,7 +82,7 @@ struct Visit : run::Listener {
       outputs = done.outcome.outputs.size();
     });
   }
-  void say(Time /*at*/, const std::string& text) override { said.push_back(text); }
+  void info(Time /*at*/, const std::string& text) override { said.push_back(text); }
   void output(Time /*at*/, const std::string& member, std::string_view lines) override { printed.push_back(member + ": " + std::string(lines)); }
   std::ptrdiff_t times(const std::string& words) const {
     return std::ranges::count_if(said, [&](const std::string& line) { return line.find(words) != std::string::npos; });

@@ -48,7 +48,7 @@ struct Kept {
     backend = std::make_unique<ClusterBackend>(*h.client, plan, facts, "ns", "attempt",
                                                Submitted{job_types::find("Job").resources.front(), job(), true, left});
     backend->prepare([this](const follow::Event& event) {
-      if (const auto* line = std::get_if<follow::Told>(&event.what)) told.push_back(line->text);
+      if (const auto* line = std::get_if<follow::BackendMessage>(&event.what)) told.push_back(line->text);
       if (std::holds_alternative<follow::JobKept>(event.what)) kept = event.at;
       if (std::holds_alternative<follow::JobGone>(event.what)) gone = event.at;
       if (std::holds_alternative<follow::BackendFailed>(event.what)) {
@@ -67,7 +67,7 @@ struct Kept {
     keep_on();
   }
   void keep_on() {
-    backend->dies_at(begun + 20s);
+    backend->set_kill_time(begun + 20s);
     backend->keep_job({});
     h.loop.run(2min);
   }
@@ -184,12 +184,12 @@ TEST_CASE("a job whose create is in progress may appear without a deadline after
   bool kept = false;
   ClusterBackend backend(*h.client, plan, facts, "ns", "attempt");
   backend.prepare([&](const follow::Event& event) {
-    if (const auto* line = std::get_if<follow::Told>(&event.what)) told.push_back(line->text);
+    if (const auto* line = std::get_if<follow::BackendMessage>(&event.what)) told.push_back(line->text);
     kept = kept || std::holds_alternative<follow::JobKept>(event.what);
   });
   h.loop.run(1s);
   REQUIRE(creates == 1);
-  backend.dies_at(h.loop.now() + 20s);
+  backend.set_kill_time(h.loop.now() + 20s);
   backend.keep_job({});
   h.loop.run(20s);
   CHECK(kept);
@@ -200,7 +200,7 @@ TEST_CASE("a job whose create is in progress may appear without a deadline after
 TEST_CASE_METHOD(Kept, "before SIGKILL everything is completed or abandoned") {
   follow();
   h.server.serve([](const FakeTransport::Asked&) { return Reply::silent(); });
-  backend->dies_at(begun + 20s);
+  backend->set_kill_time(begun + 20s);
   backend->keep_job({});
   h.loop.run(2min);
   CHECK_FALSE(kept);
@@ -232,7 +232,7 @@ TEST_CASE_METHOD(Kept, "a job adopted by another attempt in the meantime gets no
     CHECK(bodies[0]["metadata"]["resourceVersion"] == "5");
   }
   SECTION("which this one has seen") {
-    backend->look_again();
+    backend->refresh();
     h.loop.run(1s);
     keep_on();
     CHECK(bodies.empty());
@@ -276,7 +276,7 @@ TEST_CASE_METHOD(Kept, "a deadline set by another attempt while the job is follo
   version = "7";
   annotations = listed["metadata"]["annotations"];
   for (int look = 0; look < 20; ++look) {
-    backend->look_again();
+    backend->refresh();
     h.loop.run(1s);
   }
   CHECK(bodies.size() == 1);
@@ -365,7 +365,7 @@ TEST_CASE_METHOD(Kept, "a job that ran before its queue took its place away is l
   version = "9";
   spec = {{"suspend", true}};
   status = nullptr;  // as Kueue does
-  backend->look_again();
+  backend->refresh();
   h.loop.run(1s);
   keep_on();
   CHECK(kept);

@@ -179,7 +179,7 @@ TEST_CASE_METHOD(Looking, "if the job has ended, refused lists of pods are repea
                               Reply::text("<html>not found</html>", 404), Reply::text("", 302));
   const bool for_ever = GENERATE(true, false);
   refused_pods.assign(for_ever ? 1'000 : 4, reply);
-  backend->look_again();
+  backend->refresh();
   h.loop.run(5min);
   CHECK(listed == (for_ever ? 0 : 1));
   CHECK(failed == (for_ever ? 1 : 0));
@@ -190,7 +190,7 @@ TEST_CASE_METHOD(Looking, "if the pods have ended, rejected reads of the job are
   by_name = GENERATE(refusal(403, "Forbidden", R"(jobs.batch is forbidden: User "x" cannot get resource "jobs")"), Reply::text("<html>", 404),
                      Reply::text("", 302));
   h.loop.after(4s, [this] { by_name.reset(); });
-  backend->look_again();
+  backend->refresh();
   h.loop.run(5min);
   CHECK(listed == 1);
   CHECK(failed == 0);
@@ -208,7 +208,7 @@ TEST_CASE_METHOD(Looking, "a list of pods that is older than the job's end is as
       stale_pods = 0;
       list_version = "21";
     });
-  backend->look_again();
+  backend->refresh();
   h.loop.run(1min);
   CHECK(listed == 1);
   CHECK((pods_seen > 0) == !for_ever);

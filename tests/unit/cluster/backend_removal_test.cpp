@@ -57,10 +57,10 @@ struct Removal {
     const auto resource = job_types::find("Job").resources.front();
     backend = std::make_unique<ClusterBackend>(*h.client, plan, facts, "ns", "attempt", Submitted{resource, found, true});
     backend->prepare([this](const follow::Event& event) {
-      if (const auto* line = std::get_if<follow::Told>(&event.what)) told.push_back(line->text);
+      if (const auto* line = std::get_if<follow::BackendMessage>(&event.what)) told.push_back(line->text);
       if (std::holds_alternative<follow::JobGone>(event.what)) ++gone;
       if (std::holds_alternative<follow::JobFollowed>(event.what)) ++followed;
-      if (const auto* job = std::get_if<follow::JobSpared>(&event.what))
+      if (const auto* job = std::get_if<follow::JobSucceededFirst>(&event.what))
         spared += job->judgement.state == job_types::Judgement::State::succeeded ? 1 : 0;
       if (const auto* problem = std::get_if<follow::BackendFailed>(&event.what)) failed = problem->error, failed_at = h.loop.now();
     });
@@ -80,9 +80,9 @@ const std::string at_version_6 = R"(DELETE {"uid":"u","resourceVersion":"6"})";
 const std::string whatever_version = R"(DELETE {"uid":"u"})";
 Reply conflict() { return refusal(409, "Conflict", "Precondition failed"); }
 Reply ok(const Json& object) { return Reply::text(to_text(object)); }
-Json followed_by(const std::string& who, const std::string& version, const std::string& made_by = "first") {
+Json followed_by(const std::string& who, const std::string& version, const std::string& creating_attempt = "first") {
   auto object = job("u", version);
-  object["metadata"]["annotations"] = {{"trainstep.dev/created-by", made_by}, {"trainstep.dev/followed-by", who}};
+  object["metadata"]["annotations"] = {{"trainstep.dev/created-by", creating_attempt}, {"trainstep.dev/followed-by", who}};
   return object;
 }
 using Words = std::vector<std::string>;
@@ -167,7 +167,7 @@ TEST_CASE_METHOD(Removal, "a job adopted by another attempt is left to it, unles
   SECTION("as was seen before") {
     answers = {ok(followed_by("another", "6"))};
     meanwhile = [this] {
-      backend->look_again();
+      backend->refresh();
       h.loop.run(1s);
     };
     remove(false);
@@ -206,7 +206,7 @@ TEST_CASE_METHOD(Removal, "a job annotated by a later attempt is left to it, eve
   found["metadata"]["annotations"]["trainstep.dev/attempt-began"] = later ? "2026-03-01T10:00:01Z" : "2026-03-01T09:00:00Z";
   answers = {ok(found), ok(found)};
   meanwhile = [this] {
-    backend->look_again();
+    backend->refresh();
     h.loop.run(1s);
     asked.clear();
   };
@@ -280,7 +280,7 @@ TEST_CASE_METHOD(Removal, "a cancel before a job is known leaves alone what anot
   backend->only_end();
   backend->prepare([&](const follow::Event& event) {
     if (std::holds_alternative<follow::JobGone>(event.what)) ++gone;
-    if (const auto* line = std::get_if<follow::Told>(&event.what)) told.push_back(line->text);
+    if (const auto* line = std::get_if<follow::BackendMessage>(&event.what)) told.push_back(line->text);
   });
   backend->remove_job({true});
   h.loop.run(2min);
@@ -415,7 +415,7 @@ TEST_CASE_METHOD(Removal, "a signal during a removal limits it to the grace peri
   h.loop.run(2s);
   CHECK_FALSE(failed);
   const auto signalled = h.loop.now();
-  backend->dies_at(signalled + 8s);
+  backend->set_kill_time(signalled + 8s);
   h.loop.run(2min);
   REQUIRE(failed);
   CHECK(failed_at - signalled < 8s);

@@ -175,7 +175,8 @@ TEST_CASE("a claim that is not there has the mode that it is made with, if it is
   kube::test::Harness h;
   h.server.serve([](const auto&) { return kube::test::refusal(404, "NotFound", "persistentvolumeclaims \"data\" not found"); });
   std::optional<std::map<std::string, ClaimAccess>> found;
-  ClaimLook look({*h.client, "ns", "ReadWriteOnce", [](const std::string&) {}}, mounted_claims(plan), [&](const auto& access) { found = *access; });
+  ClaimModesReader look({*h.client, "ns", "ReadWriteOnce", [](const std::string&) {}}, mounted_claims(plan),
+                        [&](const auto& access) { found = *access; });
   h.loop.run(Duration{1'000});
   REQUIRE(found);
   CHECK(*found == std::map<std::string, ClaimAccess>{{"data", made ? one_node : absent}});
@@ -198,8 +199,8 @@ TEST_CASE("a gateway's response does not concern a claim: it is read again, and 
   });
   std::optional<std::map<std::string, ClaimAccess>> found;
   std::vector<std::string> lines;
-  ClaimLook look({*h.client, "ns", "ReadWriteOnce", [&](const std::string& line) { lines.push_back(line); }}, mounted_claims(plan),
-                 [&](const auto& access) { found = *access; });
+  ClaimModesReader look({*h.client, "ns", "ReadWriteOnce", [&](const std::string& line) { lines.push_back(line); }}, mounted_claims(plan),
+                        [&](const auto& access) { found = *access; });
   h.loop.run(Duration{60'000});
   REQUIRE(found);
   CHECK(found->contains("data") == passes);
@@ -220,8 +221,8 @@ TEST_CASE("whatever refuses a claim at first, it is read again") {
     return kube::test::Reply::text("<html>gateway</html>", status);
   });
   std::optional<std::map<std::string, ClaimAccess>> found;
-  ClaimLook look({*h.client, "ns", "", [](const std::string& line) { FAIL(line); }}, mounted_claims(plan_of(2, mounted({"data"}))),
-                 [&](const auto& access) { found = *access; });
+  ClaimModesReader look({*h.client, "ns", "", [](const std::string& line) { FAIL(line); }}, mounted_claims(plan_of(2, mounted({"data"}))),
+                        [&](const auto& access) { found = *access; });
   h.loop.run(Duration{60'000});
   REQUIRE(found);
   CHECK(*found == std::map<std::string, ClaimAccess>{{"data", one_node}});
@@ -233,8 +234,8 @@ TEST_CASE("a claim whose volume is gone is reported before the job is created") 
   h.server.serve([&](const auto&) { return kube::test::Reply::text(to_text(gone)); });
   std::vector<std::string> lines;
   bool done = false;
-  ClaimLook look({*h.client, "ns", "", [&](const std::string& line) { lines.push_back(line); }}, mounted_claims(plan_of(2, mounted({"data"}))),
-                 [&](const auto&) { done = true; });
+  ClaimModesReader look({*h.client, "ns", "", [&](const std::string& line) { lines.push_back(line); }}, mounted_claims(plan_of(2, mounted({"data"}))),
+                        [&](const auto&) { done = true; });
   h.loop.run(Duration{1'000});
   CHECK(done);
   CHECK(lines == std::vector<std::string>{"claim data is Lost: its volume is gone, and pods that mount it do not start"});

@@ -65,13 +65,13 @@ TEST_CASE("the claim of a recreated job belongs to the new job's owners, or to n
   const auto labels = claim_labels("run-a");
   const auto own = job_ref("a", "1");
   const auto other = job_ref("b", "2");
-  const auto heirs = list({workflow});
-  CHECK(handed_on(claim_of(list({own, workflow})), "1", heirs, "run-a").is_null());  // it stays as it is
-  CHECK(handed_on(claim_of(list({own})), "1", heirs, "run-a") == Json{{"ownerReferences", heirs}, {"labels", labels}});
+  const auto new_owners = list({workflow});
+  CHECK(handed_on(claim_of(list({own, workflow})), "1", new_owners, "run-a").is_null());  // it stays as it is
+  CHECK(handed_on(claim_of(list({own})), "1", new_owners, "run-a") == Json{{"ownerReferences", new_owners}, {"labels", labels}});
   CHECK(handed_on(claim_of(list({own, other})), "1", list({}), "run-a") == Json{{"ownerReferences", list({other})}, {"labels", labels}});
   CHECK(handed_on(claim_of(list({own})), "1", list({}), "run-a") == Json{{"ownerReferences", list({})}, {"labels", labels}});
   CHECK(handed_on(claim_of(list({other})), "1", list({}), "run-a").is_null());
-  CHECK(handed_on(claim_of(list({})), "1", heirs, "run-a").is_null());
+  CHECK(handed_on(claim_of(list({})), "1", new_owners, "run-a").is_null());
   CHECK(labels == Json{{"app.kubernetes.io/managed-by", "trainstep"}, {"trainstep.dev/run", "run-a"}});
 }
 

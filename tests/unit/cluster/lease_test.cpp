@@ -53,17 +53,17 @@ TEST_CASE("a job is cut short by its keeping if that deadline is the earlier one
   const auto& kind = job_types::find("Job");
   Json job = {{"metadata", {{"annotations", {{"trainstep.dev/kept-until", "2026-11-21T09:00:00Z"}}}}}, {"spec", {{"activeDeadlineSeconds", 3600}}}};
   job["status"]["conditions"] = Json::array({{{"type", "Failed"}, {"status", "True"}, {"reason", "DeadlineExceeded"}}});
-  CHECK(has_lapsed(job, kind, std::nullopt));
-  CHECK(has_lapsed(job, kind, Duration(5h)));
-  CHECK_FALSE(has_lapsed(job, kind, Duration(1h)));
-  CHECK_FALSE(has_lapsed(job, kind, Duration(3'599'500)));
+  CHECK(has_expired(job, kind, std::nullopt));
+  CHECK(has_expired(job, kind, Duration(5h)));
+  CHECK_FALSE(has_expired(job, kind, Duration(1h)));
+  CHECK_FALSE(has_expired(job, kind, Duration(3'599'500)));
   job["spec"] = {{"runPolicy", {{"activeDeadlineSeconds", 3600}}}};
-  CHECK(has_lapsed(job, kind, Duration(5h)));
-  CHECK_FALSE(has_lapsed(job, kind, Duration(20min)));
+  CHECK(has_expired(job, kind, Duration(5h)));
+  CHECK_FALSE(has_expired(job, kind, Duration(20min)));
   job["spec"] = Json::object();
-  CHECK_FALSE(has_lapsed(job, kind, Duration(20min)));
+  CHECK_FALSE(has_expired(job, kind, Duration(20min)));
   job["metadata"].erase("annotations");
-  CHECK_FALSE(has_lapsed(job, kind, std::nullopt));
+  CHECK_FALSE(has_expired(job, kind, std::nullopt));
 }
 
 TEST_CASE("a job's own deadline is in its spec, and in an annotation while the job is kept") {

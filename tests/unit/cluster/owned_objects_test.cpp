@@ -25,7 +25,7 @@ struct Making {
   std::vector<std::string> told;
   std::vector<Json> patches;
   std::optional<Reply> patched;
-  OwnedObjects::Tell tell = [this](const std::string& what) { told.push_back(what); };
+  OwnedObjects::Log log = [this](const std::string& what) { told.push_back(what); };
 
   std::deque<Reply> looks;  // before `look`
   bool conflict = false;    // for the first patch
@@ -48,7 +48,7 @@ struct Making {
       created.push_back(Json::parse(request.request.body));
       return make;
     });
-    const OwnedObjects all(*h.client, job, std::move(objects), tell, [&](Result<void> made) { result = std::move(made); });
+    const OwnedObjects all(*h.client, job, std::move(objects), log, [&](Result<void> made) { result = std::move(made); });
     h.loop.run(1min);
   }
 };
@@ -98,7 +98,7 @@ TEST_CASE_METHOD(Making, "an unexpected response to a GET or a create is retried
     if (request.request.method == "POST") return keys && ++posts < 4 ? odd : made();
     return ++gets < 4 ? odd : no_such("scratch");
   });
-  const OwnedObjects all(*h.client, job, {keys ? secret("digits-1-keys", {{"minio-secretkey", "s"}}) : claim("scratch", "20Gi", "")}, tell,
+  const OwnedObjects all(*h.client, job, {keys ? secret("digits-1-keys", {{"minio-secretkey", "s"}}) : claim("scratch", "20Gi", "")}, log,
                          [&](Result<void> done) { result = std::move(done); });
   h.loop.run(1min);
   REQUIRE((result && *result));
@@ -128,7 +128,7 @@ TEST_CASE_METHOD(Making, "objects deleted with the previous job of this name are
       looks.pop_front();
       return first;
     });
-    const OwnedObjects all(*h.client, job, {secret("digits-1-keys", {{"minio-secretkey", "s"}})}, tell,
+    const OwnedObjects all(*h.client, job, {secret("digits-1-keys", {{"minio-secretkey", "s"}})}, log,
                            [&](Result<void> done) { result = std::move(done); });
     h.loop.run(1min);
   }
@@ -139,7 +139,7 @@ TEST_CASE_METHOD(Making, "objects deleted with the previous job of this name are
 }
 
 TEST_CASE_METHOD(Making, "one of a job before that never goes is named") {
-  const OwnedObjects all(*h.client, job, {claim("scratch", "20Gi", "")}, tell, [&](Result<void> done) { result = std::move(done); });
+  const OwnedObjects all(*h.client, job, {claim("scratch", "20Gi", "")}, log, [&](Result<void> done) { result = std::move(done); });
   h.server.serve([&](const FakeTransport::Asked&) { return owned_by("before"); });
   h.loop.run(10min);
   REQUIRE((result && !*result));
@@ -210,7 +210,7 @@ TEST_CASE_METHOD(Making, "a claim is also owned by the job's owner, which outliv
     created.push_back(Json::parse(request.request.body));
     return made();
   });
-  const OwnedObjects all(*h.client, of_workflow, {claim("ckpts", "20Gi", "")}, tell, [&](Result<void> done) { result = std::move(done); });
+  const OwnedObjects all(*h.client, of_workflow, {claim("ckpts", "20Gi", "")}, log, [&](Result<void> done) { result = std::move(done); });
   h.loop.run(1min);
   REQUIRE((result && *result));
   const auto owners = created.at(0)["metadata"]["ownerReferences"];

@@ -20,7 +20,7 @@ namespace trainstep::test {
 // Collects the log lines of the step.
 struct Told : run::Listener {
   std::string text;
-  void say(Time /*now*/, const std::string& line) override { text += line + '\n'; }
+  void info(Time /*now*/, const std::string& line) override { text += line + '\n'; }
   void warn(Time /*now*/, const std::string& line) override { text += line + '\n'; }
   [[nodiscard]] std::size_t count(const std::string& part) const {
     std::size_t found = 0;

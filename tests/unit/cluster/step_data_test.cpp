@@ -63,7 +63,7 @@ struct Step : staging::test::StoreOfPod {
   StepData& step() {
     if (data) return *data;
     StepData::Context around{*client, transport, "team-a", environment, known, 1, [this](const std::string& line) { said.push_back(line); }};
-    around.keys_at = known_at;
+    around.credentials_ref = known_at;
     data = std::make_unique<StepData>(plan, std::move(around));
     return *data;
   }

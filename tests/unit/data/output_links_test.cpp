@@ -41,7 +41,7 @@ TEST_CASE("links in an output lead on to what they led to, or become a copy of w
   fs::create_symlink("/nowhere", model / "nowhere");
   fs::create_symlink("b", model / "a");
   fs::create_symlink("a", model / "b");
-  REQUIRE(settle_links(model, [&](const fs::path& path) { return path.string().starts_with((root / "going").string()); }).has_value());
+  REQUIRE(resolve_links(model, [&](const fs::path& path) { return path.string().starts_with((root / "going").string()); }).has_value());
   CHECK(fs::read_symlink(model / "latest") == "step-1");
   CHECK(fs::read_symlink(model / "kept") == root / "kept/file");
   CHECK(fs::read_symlink(model / "nowhere") == "/nowhere");
@@ -89,7 +89,7 @@ TEST_CASE("a cancelled copy leaves the link as it was") {
   fs::create_directory(model);
   fs::create_symlink(root / "going/weights", model / "weights");
   int asked = 0;
-  const auto settled = settle_links(
+  const auto settled = resolve_links(
       model, [&](const fs::path& path) { return path == root / "going/weights"; },
       [&]() -> Result<void> {
         ++asked;

@@ -140,7 +140,7 @@ TEST_CASE("an output edited in place still belongs to its run, but is not revert
   REQUIRE(taken.has_value());
   CHECK_FALSE(*taken);
   CHECK(model_at(model) == (edit == "its content" ? "mine" : "of a"));
-  CHECK(gave_way(OutputPlace::of(model)) == folder.path() / ".model.trainstep/old");
+  CHECK(displaced_path(OutputPaths::of(model)) == folder.path() / ".model.trainstep/old");
 }
 
 TEST_CASE("reverting without a new run returns the location and releases the lock") {

@@ -23,8 +23,8 @@ std::string described(decltype(Event::what) what, const std::vector<Action>& act
 }  // namespace
 
 TEST_CASE("a decision is described with its reason: the event, and every action") {
-  CHECK(described(StopRequested{SIGTERM},
-                  {Say{"SIGTERM received"}, StopMember{0, Duration(30'000)}, StopMember{1, Duration(30'000)}, SetTimer{5, Duration(45'000)}}) ==
+  CHECK(described(StopRequested{SIGTERM}, {LogMessage{"SIGTERM received"}, StopMember{0, Duration(30'000)}, StopMember{1, Duration(30'000)},
+                                           SetTimer{5, Duration(45'000)}}) ==
         "stop_requested {\"signal\":15}: stop master-0 within 30 s; stop worker-0 within 30 s; timer 5 in 45 s");
   CHECK(described(Prepared{}, {StartMember{1, 0}}) == "prepared: start worker-0, attempt 0");
   CHECK(described(PodsListed{}, {Finish{{result::VerdictClass::succeeded, "", std::nullopt, false, 0}}}) == "pods_listed: finish: succeeded");
@@ -36,7 +36,7 @@ TEST_CASE("an action that only displays something is not a decision") {
 }
 
 TEST_CASE("a decision's reason holds no secrets and is no longer than a few lines") {
-  const auto text = described(ServerTrouble{"https://me:hunter22@host: Bearer abcdefghijkl " + std::string(5000, 'x')}, {LookAgain{}});
+  const auto text = described(ServerTrouble{"https://me:hunter22@host: Bearer abcdefghijkl " + std::string(5000, 'x')}, {Refresh{}});
   CHECK(text.find("hunter22") == std::string::npos);
   CHECK(text.find("abcdefghijkl") == std::string::npos);
   CHECK(text.size() < 800);

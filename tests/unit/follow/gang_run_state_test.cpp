@@ -407,13 +407,13 @@ TEST_CASE("metric definitions without a match are reported once after a success"
   story.event(MemberStarted{0, "pid 2"});
   story.event(MemberOutput{0, "acc is unknown\nthe loss is 0.5\n"});
   story.event(MemberOutput{1, "val loss is 0.5, round 3\n"});  // not the primary's
-  const auto before = story.all<Say>().size();
+  const auto before = story.all<LogMessage>().size();
   const int code = GENERATE(0, 1);
   story.ended(0, code);
   story.ended(1, 0);
   REQUIRE(story.verdict());
-  const auto said = story.all<Say>();
-  const std::vector<Say> warnings(said.begin() + static_cast<std::ptrdiff_t>(before), said.end());
+  const auto said = story.all<LogMessage>();
+  const std::vector<LogMessage> warnings(said.begin() + static_cast<std::ptrdiff_t>(before), said.end());
   if (code != 0) {
     for (const auto& each : warnings) CHECK(each.text.find("job_options") == std::string::npos);
     return;
@@ -433,11 +433,11 @@ TEST_CASE("a log that is not UTF-8 is reported once, as its metrics are not read
       "1\0\n\0",
       16);
   story.event(MemberOutput{1, utf16});
-  CHECK(story.all<Say>().size() == 1);  // "running"
+  CHECK(story.all<LogMessage>().size() == 1);  // "running"
   for (int i = 0; i < 2; ++i) story.event(MemberOutput{0, utf16});
-  REQUIRE(story.all<Say>().size() == 2);
-  CHECK(story.all<Say>().back().warning);
-  CHECK(story.all<Say>().back().text == "the program's log contains NUL characters, as UTF-16 does: metrics are read from UTF-8 only");
+  REQUIRE(story.all<LogMessage>().size() == 2);
+  CHECK(story.all<LogMessage>().back().warning);
+  CHECK(story.all<LogMessage>().back().text == "the program's log contains NUL characters, as UTF-16 does: metrics are read from UTF-8 only");
 }
 
 TEST_CASE("a failure after the success is reported with the last lines, and the run still succeeds") {
@@ -449,15 +449,15 @@ TEST_CASE("a failure after the success is reported with the last lines, and the 
   REQUIRE(story.verdict());
   CHECK(story.verdict()->verdict_class == result::VerdictClass::succeeded);
   std::string said;
-  for (const auto& line : story.all<Say>()) said += line.text + '\n';
+  for (const auto& line : story.all<LogMessage>()) said += line.text + '\n';
   CHECK_THAT(said, Catch::Contains("worker-0 exited with code 9 after the training had succeeded") && Catch::Contains("  | its last words"));
 }
 
 TEST_CASE("a message of the backend is logged") {
   Story story(gang_of({master}));
   story.all_started();
-  story.event(Told{"main has ended"});
-  CHECK(story.all<Say>().back().text == "main has ended");
+  story.event(BackendMessage{"main has ended"});
+  CHECK(story.all<LogMessage>().back().text == "main has ended");
 }
 
 TEST_CASE("messages of the backend during collect() are logged after the verdict") {
@@ -465,8 +465,8 @@ TEST_CASE("messages of the backend during collect() are logged after the verdict
   story.all_started();
   story.ended(0, 0);
   REQUIRE(story.verdict());
-  story.event(Told{"it lies elsewhere", true});
-  CHECK(story.all<Say>().back().text == "it lies elsewhere");
+  story.event(BackendMessage{"it lies elsewhere", true});
+  CHECK(story.all<LogMessage>().back().text == "it lies elsewhere");
 }
 
 TEST_CASE("a long silence is reported") {
@@ -477,6 +477,6 @@ TEST_CASE("a long silence is reported") {
     if (timer.delay == story.follower.rules().heartbeat) heartbeat = timer.timer;
   story.now += story.follower.rules().heartbeat;
   story.event(TimerFired{heartbeat});
-  REQUIRE_FALSE(story.all<Say>().empty());
-  CHECK(story.all<Say>().back().text.find("still running after") != std::string::npos);
+  REQUIRE_FALSE(story.all<LogMessage>().empty());
+  CHECK(story.all<LogMessage>().back().text.find("still running after") != std::string::npos);
 }

@@ -372,12 +372,12 @@ TEST_CASE("a succeeded job without pods is reported, as its metrics are lost, un
 
 TEST_CASE("an unmatched metric definition is reported if the log of each attempt was read completely") {
   const std::string missing = GENERATE("nothing", "lines", "its end", "an attempt", "all of it", "the success");
-  const bool adopted = GENERATE(true, false), looks_on = GENERATE(true, false);
-  CAPTURE(missing, adopted, looks_on);
+  const bool adopted = GENERATE(true, false), is_observer = GENERATE(true, false);
+  CAPTURE(missing, adopted, is_observer);
   auto rules = on_failure(single(), 5);
   rules.metrics = {{"loss", "loss is (\\S+)"}, {"val_loss", "val loss is (\\S+)"}};
   auto of_job = job_rules();
-  of_job.looks_on = looks_on;
+  of_job.is_observer = is_observer;
   Story story(rules, of_job);
   story.found(adopted);
   if (missing == "all of it") story.event(PodsHidden{"no right"});

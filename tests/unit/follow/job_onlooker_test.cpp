@@ -11,7 +11,7 @@ namespace {
 
 JobRules onlooker() {
   auto rules = job_rules();
-  rules.looks_on = true;
+  rules.is_observer = true;
   return rules;
 }
 

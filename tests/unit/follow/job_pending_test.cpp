@@ -327,11 +327,11 @@ TEST_CASE("before a job is ended because of its known state, it is read again: w
       story.found();
       row.trouble(story);
       story.pass(row.after - 1s);
-      CHECK(story.all<LookAgain>().empty());
+      CHECK(story.all<Refresh>().empty());
       story.pass(1s);
-      CHECK(story.all<LookAgain>().size() == 1);
+      CHECK(story.all<Refresh>().size() == 1);
       story.pass(1min);
-      CHECK(story.all<LookAgain>().size() == 1);
+      CHECK(story.all<Refresh>().size() == 1);
       CHECK_FALSE(story.removed());
       if (over) {  // it has succeeded meanwhile
         story.job(Judged::succeeded);

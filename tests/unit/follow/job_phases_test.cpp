@@ -277,7 +277,7 @@ TEST_CASE("the events of a thousand replicas cost little", "[native]") {
   for (const auto& [status, node] : {std::pair{unscheduled(), ""}, {creating(), "n"}, {runs(), "n"}, {runs(), "n"}, {succeeded(), "n"}})
     for (MemberIndex i = 0; i < 1000; ++i) story.pod(i, status, "", node);
   const auto took = trainstep::test::cpu_time() - began;
-  CHECK(story.all<Say>().size() < 20);
+  CHECK(story.all<LogMessage>().size() < 20);
   CHECK(story.all<FollowLog>().size() == 1);
   CHECK(took < 10s);  // with sanitizers, reading the JSON included; when each event looked at copies of all pods it was minutes
 }

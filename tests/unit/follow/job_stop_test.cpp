@@ -239,7 +239,7 @@ TEST_CASE("a job that succeeds before it can be deleted has succeeded, whatever 
   REQUIRE(story.all<RemoveJob>().size() == 1);
   CHECK(story.all<RemoveJob>().at(0).unless_succeeded);
   story.pod(0, succeeded());
-  story.event(JobSpared{{Judged::succeeded, "", ""}});
+  story.event(JobSucceededFirst{{Judged::succeeded, "", ""}});
   CHECK(story.said("the job succeeded anyway; ignoring: the limit of 1 h 00 min for running"));
   CHECK_FALSE(story.verdict());  // its log is read to its end, as after any success
   story.output(0, "loss=0.1\n");
@@ -257,7 +257,7 @@ TEST_CASE("a step stopped while its job is being deleted does not wait for the l
   story.pass(2h);
   SECTION("a signal") { story.event(StopRequested{SIGTERM}); }
   SECTION("a cancel") { story.event(CancelSeen{"the workflow was stopped"}); }
-  story.event(JobSpared{{Judged::succeeded, "", ""}});
+  story.event(JobSucceededFirst{{Judged::succeeded, "", ""}});
   REQUIRE(story.verdict());
   CHECK(story.verdict()->verdict_class == VerdictClass::succeeded);
 }
@@ -385,7 +385,7 @@ TEST_CASE("a backend that fails after the job's end does not change it") {
 
 TEST_CASE("the backend's own messages are logged unchanged") {
   Story story(single());
-  story.event(Told{"created Job digits in namespace team-a"});
+  story.event(BackendMessage{"created Job digits in namespace team-a"});
   CHECK(story.said("created Job digits in namespace team-a"));
 }
 

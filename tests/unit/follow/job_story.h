@@ -75,7 +75,7 @@ class Story {
     const auto before = orders.size();
     keep(follower.handle({now, std::move(what)}));
     of_last_event.assign(orders.begin() + static_cast<std::ptrdiff_t>(before), orders.end());
-    if (lists_at_once && !of<LookAgain>(of_last_event).empty()) keep(follower.handle({now, PodsListed{}}));
+    if (lists_at_once && !of<Refresh>(of_last_event).empty()) keep(follower.handle({now, PodsListed{}}));
   }
   // Fires what is due on the way.
   void pass(Duration duration) {
@@ -158,12 +158,12 @@ class Story {
   }
   bool said(const std::string& words) const { return times_said(words) > 0; }
   std::ptrdiff_t times_said(const std::string& words) const {
-    const auto lines = all<Say>();
-    return std::count_if(lines.begin(), lines.end(), [&](const Say& line) { return line.text.find(words) != std::string::npos; });
+    const auto lines = all<LogMessage>();
+    return std::count_if(lines.begin(), lines.end(), [&](const LogMessage& line) { return line.text.find(words) != std::string::npos; });
   }
   std::string story() const {
     std::string text;
-    for (const auto& line : all<Say>()) text += line.text + "\n";
+    for (const auto& line : all<LogMessage>()) text += line.text + "\n";
     return text;
   }
   std::optional<Phase> phase() const { return follower.timeline().current(); }

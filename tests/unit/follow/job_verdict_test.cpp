@@ -31,7 +31,7 @@ TEST_CASE("a job marked as succeeded without any pod is not a success") {
   story.job(Judged::succeeded, std::string(job_types::uncounted));
   CHECK_FALSE(story.verdict());  // the server that listed the pods may lag
   story.pass(5s);
-  CHECK(story.all<LookAgain>().size() == 2);
+  CHECK(story.all<Refresh>().size() == 2);
   REQUIRE(story.verdict());
   check(*story.verdict(), VerdictClass::system, 3, "of its primary replica was seen");
   CHECK_FALSE(story.said("its pods are gone"));
@@ -105,9 +105,9 @@ TEST_CASE("once the job has ended its pods are looked at again: only then all is
   Story story(single());
   story.lists_at_once = false;
   story.all_run();
-  CHECK(story.all<LookAgain>().empty());
+  CHECK(story.all<Refresh>().empty());
   story.job(Judged::succeeded);
-  CHECK(story.all<LookAgain>().size() == 1);
+  CHECK(story.all<Refresh>().size() == 1);
   story.pass(1h);  // the API server may be away
   CHECK_FALSE(story.verdict());
   story.pod(0, succeeded());
@@ -115,7 +115,7 @@ TEST_CASE("once the job has ended its pods are looked at again: only then all is
   CHECK_FALSE(story.verdict());
   story.event(PodsListed{});
   REQUIRE(story.verdict());
-  CHECK(story.all<LookAgain>().size() == 1);
+  CHECK(story.all<Refresh>().size() == 1);
 }
 
 TEST_CASE("a job that ends before anything was seen of its pod shows its log all the same") {
@@ -137,11 +137,11 @@ TEST_CASE("a job that succeeds before its pod was seen to run has its pods liste
   story.found();
   story.pod(0, creating());
   story.job(Judged::succeeded);
-  CHECK(story.all<LookAgain>().size() == 1);
+  CHECK(story.all<Refresh>().size() == 1);
   story.event(PodsListed{});  // by a server that is behind
   story.pass(5s);
   CHECK_FALSE(story.verdict());
-  CHECK(story.all<LookAgain>().size() == 2);
+  CHECK(story.all<Refresh>().size() == 2);
   SECTION("which shows it") {
     story.pod(0, succeeded());
     story.event(PodsListed{});

@@ -56,7 +56,7 @@ std::vector<Event> one_of_each() {
   add(BackendFailed{{ErrorKind::denied, "no"}});
   add(StopRequested{15});
   add(TimerFired{4});
-  add(Told{"text"});
+  add(BackendMessage{"text"});
   add(JobFound{true, true, t0, Duration{-5}});
   add(JobSeen{{job_types::Judgement::State::failed, "r", "m"}});
   add(JobGone{});
@@ -72,7 +72,7 @@ std::vector<Event> one_of_each() {
   add(PodsHidden{"no"});
   add(JobFollowed{});
   add(PodWarningSeen{1, "u", "r", "m", t0});
-  add(JobSpared{{job_types::Judgement::State::succeeded, "r", "m"}});
+  add(JobSucceededFirst{{job_types::Judgement::State::succeeded, "r", "m"}});
   return events;
 }
 

@@ -118,7 +118,7 @@ TEST_CASE("an agent's report takes precedence over its container's reason, but n
   const auto told = ended(3, "OOMKilled", result::to_text(report));
   const auto ending = termination_of(pod(), &told);
   CHECK(ending.reason == "input data: no such key");
-  CHECK(ending.told == result::VerdictClass::input);
+  CHECK(ending.agent_class == result::VerdictClass::input);
   CHECK(termination_of(pod("Evicted", "disk"), &told).reason == "Evicted: disk");
 }
 
@@ -130,6 +130,8 @@ TEST_CASE("an init container that failed is named, the first of them, and not on
   CHECK_FALSE(termination_of(view, nullptr).vanished);
   view.init_containers[1].termination->reason = "OOMKilled";
   CHECK(termination_of(view, nullptr).reason == "init container fetch failed: OOMKilled");
+  CHECK(termination_of(view, nullptr).init_container == "fetch");
+  CHECK(termination_of(view, nullptr).cause == Termination::Cause::oom_killed);
   view.init_containers[1].sidecar = true;
   CHECK(failed_init_container(view)->name == "later");
   view.init_containers[2].state = ContainerView::State::running;

@@ -57,9 +57,9 @@ TEST_CASE("pods that must run together have affinity to those of their own job, 
 TEST_CASE("pods co-located with others by job_options.affinity are left unchanged") {
   const auto* given = R"({"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"}]}})";
   CHECK(affinity({"", true, "job_options.single_node"}, given) == given);
-  CHECK(stands_beside_others(Json::parse(given)));
+  CHECK(has_pod_affinity(Json::parse(given)));
   for (const auto* none : {"null", "3", "{}", R"({"podAffinity":3})", R"({"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[]}})"})
-    CHECK_FALSE(stands_beside_others(Json::parse(none)));
+    CHECK_FALSE(has_pod_affinity(Json::parse(none)));
 }
 
 TEST_CASE("affinity of another form than Kubernetes' stays as it is") {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kube/log_kin.h"
-
 #include <list>
 
+#include "kube/container_logs.h"
 #include "kube/log_stream.h"
 #include "support/catch.h"
 #include "unit/kube/harness.h"
@@ -19,7 +18,7 @@ using Words = std::vector<std::string>;
 struct Attempts {
   Harness h;
   Words told;
-  std::shared_ptr<LogKin> kin = std::make_shared<LogKin>();
+  std::shared_ptr<ContainerLogs> kin = std::make_shared<ContainerLogs>();
   std::list<LogStream> streams;
   LogStream& begin(const std::string& name, bool previous = false) {
     return streams.emplace_back(*h.client, LogSource{"ns", "p", "c", previous},

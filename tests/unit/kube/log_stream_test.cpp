@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/log_stream.h"
 
-#include "base/longest_line.h"
+#include "base/max_line_length.h"
 #include "support/catch.h"
 #include "unit/kube/harness.h"
 
@@ -85,7 +85,7 @@ TEST_CASE("a piece of a cut line is longer than the longest line, its end is not
   for (const std::size_t more : {0U, 1U, 15U, 16U, 100U, (1U << 20U) + 5U, (1U << 20U) + 40U}) {
     CAPTURE(more);
     Reader r;
-    r.h.server.reply(log("10:" + std::string(longest_line + more, 'x') + "\n11:b\n", Reply::End::whole));
+    r.h.server.reply(log("10:" + std::string(max_line_length + more, 'x') + "\n11:b\n", Reply::End::whole));
     r.begin();
     r.h.loop.run(1s);
     std::string all;
@@ -98,11 +98,11 @@ TEST_CASE("a piece of a cut line is longer than the longest line, its end is not
         ++length;
         continue;
       }
-      if (goes_on && length <= longest_line) CHECK(bytes + length == longest_line + more);  // the end of the line
+      if (goes_on && length <= max_line_length) CHECK(bytes + length == max_line_length + more);  // the end of the line
       bytes += length;
-      goes_on = std::exchange(length, 0) > longest_line;
+      goes_on = std::exchange(length, 0) > max_line_length;
     }
-    CHECK(bytes == longest_line + more + 1);
+    CHECK(bytes == max_line_length + more + 1);
   }
 }
 

@@ -18,20 +18,20 @@ TEST_CASE("a server without a Date header is unknown") { CHECK_FALSE(ServerClock
 TEST_CASE("one of several servers with a wrong clock is ignored") {
   ServerClock clock;
   const auto wrong = GENERATE(2h, -2h);
-  for (int i = 0; i < 20; ++i) clock.told(noon + i * 1s + (i % 2 == 0 ? wrong : 0h), noon + i * 1s);
+  for (int i = 0; i < 20; ++i) clock.add_sample(noon + i * 1s + (i % 2 == 0 ? wrong : 0h), noon + i * 1s);
   CHECK(clock.ahead(noon + 20s) == 0ms);
 }
 
 TEST_CASE("after our clock was set, earlier samples are ignored") {
   ServerClock clock;
   const auto jump = GENERATE(2h, -2h);
-  for (int i = 0; i < 20; ++i) clock.told(noon + i * 1s, noon + i * 1s);
-  clock.told(noon + 20s, noon + 20s + jump);
+  for (int i = 0; i < 20; ++i) clock.add_sample(noon + i * 1s, noon + i * 1s);
+  clock.add_sample(noon + 20s, noon + 20s + jump);
   CHECK(clock.ahead(noon + 20s + jump) == -jump);
 }
 
 TEST_CASE("a server that has been silent for long is still known") {
   ServerClock clock;
-  clock.told(noon + 3h, noon);
+  clock.add_sample(noon + 3h, noon);
   CHECK(clock.ahead(noon + 48h) == 3h);
 }

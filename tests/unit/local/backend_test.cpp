@@ -62,11 +62,11 @@ class Fixture {
     for (follow::MemberIndex i = 0; i < members.size(); ++i)
       if (!members[i].output_only) m_backend->start({i, 0});
   }
-  void on(const follow::MemberStarted& started) { pids[name(started.member)] = std::stoi(started.place.substr(4)); }
+  void on(const follow::MemberStarted& started) { pids[name(started.member)] = std::stoi(started.ran_on.substr(4)); }
   void on(const follow::MemberOutput& output) { said[name(output.member)] += output.lines; }
   void on(const follow::MemberEnded& ended) { endings[name(ended.member)] = ended.ending; }
   void on(const follow::BackendFailed& failed) { failure = failed.error; }
-  void on(const follow::Told& line) { told += line.text + "\n"; }
+  void on(const follow::BackendMessage& line) { told += line.text + "\n"; }
   template <typename Other>
   void on(const Other&) {
     FAIL("not an event of a backend");

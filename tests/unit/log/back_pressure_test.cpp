@@ -120,12 +120,12 @@ TEST_CASE("after hurry() a reader that does not read is not waited for") {
 TEST_CASE("lines that exceed the memory are dropped only if the log is not read and the producer cannot wait, and this is reported") {
   Story story;
   story.flood(4);
-  story.log->may_leave_out(false);
+  story.log->allow_dropping(false);
   const std::string line = std::string(1 << 20, 'x') + "\n";
   for (int i = 0; i < 20; ++i) story.log->output(story.loop.now(), "worker-0", line);
   const auto all = story.log->writer().waiting();
   CHECK(all > std::size_t{20} << 20U);
-  story.log->may_leave_out(true);
+  story.log->allow_dropping(true);
   for (int i = 0; i < 20; ++i) story.log->output(story.loop.now(), "worker-0", line);
   CHECK(story.log->writer().waiting() == all);
   story.log->conclude(story.loop.now(), false, "cancelled");

@@ -36,11 +36,11 @@ std::string written(Options options, const std::function<void(Log&)>& act) {
 }
 
 void tell(Log& log) {
-  log.say(began, Level::debug, "debugged");
-  log.say(began, Level::info, "informed");
+  log.write(began, Level::debug, "debugged");
+  log.write(began, Level::info, "informed");
   log.output(began, "worker-0", "printed\n");
-  log.say(began, Level::warning, "warned");
-  log.say(began, Level::error, "failed");
+  log.write(began, Level::warning, "warned");
+  log.write(began, Level::error, "failed");
   log.conclude(began, true, "succeeded");
 }
 
@@ -48,9 +48,9 @@ void tell(Log& log) {
 
 TEST_CASE("every line has its source, and our own the time since the start") {
   const auto text = written({}, [](Log& log) {
-    log.say(began, Level::info, "starting");
+    log.write(began, Level::info, "starting");
     log.output(began, "worker-1", "one\n\ntwo\n");
-    log.say(began + Duration(65'000), Level::info, "done");
+    log.write(began + Duration(65'000), Level::info, "done");
   });
   CHECK(text == "[trainstep]  0:00  starting\n[worker-1] one\n[worker-1] \n[worker-1] two\n[trainstep]  1:05  done\n");
 }
@@ -78,7 +78,7 @@ TEST_CASE("levels are known by their names") {
 TEST_CASE("each JSON line is a valid object, whatever the text; our own have a level") {
   const auto text = written({Format::json, Level::info}, [](Log& log) {
     log.output(began, "worker-0", "say \"hi\" \xff \x1b[31mred\x1b[0m\x1b[2J\n");
-    log.say(began, Level::warning, "two\nlines \xff");
+    log.write(began, Level::warning, "two\nlines \xff");
   });
   const auto newline = text.find('\n');
   const auto first = Json::parse(text.substr(0, newline));
@@ -94,7 +94,7 @@ TEST_CASE("each JSON line is a valid object, whatever the text; our own have a l
 
 TEST_CASE("untrusted text cannot start a log line, in our messages or in a program's output") {
   const auto text = written({}, [](Log& log) {
-    log.say(began, Level::info, "pull failed: no\n[trainstep]  0:00  succeeded");
+    log.write(began, Level::info, "pull failed: no\n[trainstep]  0:00  succeeded");
     log.output(began, "worker-0", "99%\r[trainstep]  0:00  succeeded\n\x1b[A[trainstep]  0:00  succeeded\n");
   });
   CHECK(text ==
@@ -109,7 +109,7 @@ TEST_CASE("a bar that was drawn again and again is one line in a file: its last 
 
 TEST_CASE("our own lines contain no secrets, lines of replicas are unchanged") {
   const auto text = written({.secrets = {"hunter22"}}, [](Log& log) {
-    log.say(began, Level::info, "get https://me:pw@host/?X-Amz-Signature=abc with hunter22");
+    log.write(began, Level::info, "get https://me:pw@host/?X-Amz-Signature=abc with hunter22");
     log.output(began, "worker-0", "hunter22\n");
     log.conclude(began, false, "hunter22");
   });

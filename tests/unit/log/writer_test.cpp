@@ -134,8 +134,8 @@ TEST_CASE("a full disk ends nothing, and is reported once") {
 TEST_CASE("the wake-up descriptor becomes readable once per request when enough was read") {
   auto pipe = make_pipe();
   const auto rings = [](const Writer& writer, int limit_ms) {
-    pollfd bell{writer.bell(), POLLIN, 0};
-    return ::poll(&bell, 1, limit_ms) == 1;
+    pollfd wakeup_fd{writer.wakeup_fd(), POLLIN, 0};
+    return ::poll(&wakeup_fd, 1, limit_ms) == 1;
   };
   std::thread reader;
   {
@@ -146,15 +146,15 @@ TEST_CASE("the wake-up descriptor becomes readable once per request when enough 
     CHECK(full == 0);
     put(writer, std::string(Writer::full, 'x'));
     CHECK(full == 1);
-    writer.ring_at(Writer::full);
+    writer.wake_when_unread_at_most(Writer::full);
     CHECK_FALSE(rings(writer, 0));
     reader = std::thread([&] { read_all(pipe.read.get(), 1); });
     CHECK(rings(writer, 60'000));
     CHECK(writer.waiting() <= Writer::full);
-    writer.silence_bell();
+    writer.clear_wakeup();
     CHECK(writer.finish(Duration(60'000)));
     CHECK_FALSE(rings(writer, 0));
-    writer.ring_at(0);
+    writer.wake_when_unread_at_most(0);
     CHECK(rings(writer, 60'000));
   }
   pipe.write.close();

@@ -31,12 +31,12 @@ struct FakeStore {
   bool lose_beginnings = false;                                            // the effect happens, its answer is lost, once
   std::function<std::optional<Reply>(const FakeTransport::Asked&)> fault;  // instead of the answer; the effect does not happen
   bool lose_completions = false;                                           // the effect happens, its answer is lost, once
-  std::size_t most_at_once = 0;
+  std::size_t max_at_once = 0;
   bool heeds_if_match = true;
 
   FakeStore() {
     transport.serve([this](const FakeTransport::Asked& asked) {
-      most_at_once = std::max(most_at_once, transport.open() + 1);
+      max_at_once = std::max(max_at_once, transport.open() + 1);
       if (fault)
         if (auto reply = fault(asked)) return *reply;
       return answer(asked);

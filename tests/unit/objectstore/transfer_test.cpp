@@ -78,7 +78,7 @@ struct Trees : FakeStore {
 const std::string long_text = "0123456789abcdefghijABCDEFGHIJxyz";  // four parts
 
 // In kB, so far.
-long most_memory() {
+long max_memory() {
   struct rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   return usage.ru_maxrss;
@@ -159,15 +159,15 @@ TEST_CASE_METHOD(Trees, "identical files are not transferred again") {
 TEST_CASE_METHOD(Trees, "concurrency is limited by requests and memory") {
   for (int i = 0; i < 40; ++i) write(std::to_string(i), "0123456789");
   REQUIRE(up());
-  CHECK(most_at_once == 4);
-  most_at_once = 0;
+  CHECK(max_at_once == 4);
+  max_at_once = 0;
   limits.bytes = 25;
   REQUIRE(up());
-  CHECK(most_at_once == 2);
-  most_at_once = 0;
+  CHECK(max_at_once == 2);
+  max_at_once = 0;
   limits.bytes = 5;  // smaller than a part: one at a time
   REQUIRE(up());
-  CHECK(most_at_once == 1);
+  CHECK(max_at_once == 1);
 }
 
 TEST_CASE_METHOD(Trees, "a part that fails in a passing way is sent again") {
@@ -348,7 +348,7 @@ TEST_CASE_METHOD(Trees, "a tree is removed with its incomplete uploads, and noth
     CHECK(removed->value() == 50);
     CHECK(objects.size() == 1);
     CHECK(uploads.size() == 1);
-    CHECK(most_at_once > 10);
+    CHECK(max_at_once > 10);
   }
   SECTION("what cannot be removed is reported") {
     fault = [](const FakeTransport::Asked& asked) -> std::optional<Reply> {
@@ -496,10 +496,10 @@ TEST_CASE_METHOD(Trees, "only as many ranges are queued as can be requested") {
   auto small = limits;
   small.range = 10;
   fault = [](const FakeTransport::Asked&) { return std::optional(refusal(416, "InvalidRange")); };
-  const auto before = most_memory();
+  const auto before = max_memory();
   const auto got = outcome([&](auto sink) { return download(client, std::move(plan), target, at, std::move(sink), small); });
   REQUIRE_FALSE(got);
-  CHECK(most_memory() - before < 65'536);
+  CHECK(max_memory() - before < 65'536);
 }
 
 TEST_CASE("a tree has files, and what links lead to") {

@@ -26,7 +26,7 @@ TEST_CASE("a job's name depends on model and run only, and leaves room for suffi
   CHECK(job_name("digits", "run-1") == job_name("digits", "run-1"));
   CHECK(job_name("digits", "run-1") != job_name("digits", "run-2"));
   CHECK(job_name("digits", "run-1").starts_with("digits-"));
-  CHECK(job_name(std::string(63, 'm'), "run-1").size() == longest_job_name);
+  CHECK(job_name(std::string(63, 'm'), "run-1").size() == max_job_name_length);
   CHECK(job_name(std::string(28, 'm') + "-x", "r").find("--") == std::string::npos);
 }
 

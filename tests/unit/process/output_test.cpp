@@ -68,7 +68,7 @@ TEST_CASE("no byte is lost or changed between any two cuts") {
 
 TEST_CASE("a line that never ends is cut instead of filling the memory") {
   LineAssembler assembler;
-  const std::string endless(5 * longest_line, 'x');
+  const std::string endless(5 * max_line_length, 'x');
   auto lines = feed(assembler, endless);
   lines += assembler.finish();
   CHECK(std::count(lines.begin(), lines.end(), 'x') == static_cast<std::ptrdiff_t>(endless.size()));
@@ -80,11 +80,11 @@ TEST_CASE("each piece of a cut line but the last has one byte more than the long
   LineAssembler assembler;
   for (const std::size_t more : {0U, 1U, 2U, 100U, 70'000U}) {
     CAPTURE(more);
-    auto lines = feed(assembler, std::string(longest_line + more, 'x') + "\nshort\n");
-    CHECK(lines.find('\n') == (more == 0 ? longest_line : longest_line + 1));
+    auto lines = feed(assembler, std::string(max_line_length + more, 'x') + "\nshort\n");
+    CHECK(lines.find('\n') == (more == 0 ? max_line_length : max_line_length + 1));
     CHECK(lines.ends_with("\nshort\n"));
     std::erase(lines, '\n');
-    CHECK(lines.size() == longest_line + more + 5);
+    CHECK(lines.size() == max_line_length + more + 5);
   }
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("a bar redrawn for days keeps its last state, and memory and log stay 
   std::string lines;
   for (int i = 0; i < 100'000; ++i) lines += feed(assembler, "\r step " + std::to_string(i) + " of many: 0123456789012345678901234567890123456789");
   CHECK(lines.empty());
-  CHECK(assembler.unfinished().size() <= longest_line + 100);
+  CHECK(assembler.unfinished().size() <= max_line_length + 100);
   CHECK(assembler.unfinished().ends_with("\r step 99999 of many: 0123456789012345678901234567890123456789"));
   CHECK(assembler.finish().ends_with("\r step 99999 of many: 0123456789012345678901234567890123456789\n"));
 }
@@ -108,9 +108,9 @@ TEST_CASE("a bar whose states end with carriage returns is not an endless line e
 
 TEST_CASE("an endless line after a carriage return is split, too") {
   LineAssembler assembler;
-  auto lines = feed(assembler, "\r" + std::string(5 * longest_line, 'x'));
+  auto lines = feed(assembler, "\r" + std::string(5 * max_line_length, 'x'));
   CHECK(std::count(lines.begin(), lines.end(), '\n') >= 4);
-  CHECK(assembler.unfinished().size() <= longest_line + 1);
+  CHECK(assembler.unfinished().size() <= max_line_length + 1);
 }
 
 TEST_CASE("an incomplete line is visible before it ends") {

@@ -106,7 +106,7 @@ TEST_CASE("a name may say at which overlap or rank a value was measured") {
     CAPTURE(name);
     CHECK_FALSE(is_measured_name(name));
   }
-  CHECK_FALSE(is_measured_name(std::string(longest_name, 'a') + "@1"));
+  CHECK_FALSE(is_measured_name(std::string(max_name_length, 'a') + "@1"));
   CHECK(plain_name("mAP@[ IoU=0.5:0.95 ]") == "mAP@0.5:0.95");
 }
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/longest_line.h"
+#include "base/max_line_length.h"
 #include "result/metric_line.h"
 #include "result/metrics.h"
 #include "support/catch.h"
@@ -230,7 +230,7 @@ TEST_CASE("ambiguous definitions, or too many, are rejected") {
   CHECK(message({{std::string(100, 'a'), "(x)"}}).empty());
   CHECK(message({{std::string(101, 'a'), "(x)"}}).starts_with("[0].name"));
   Definitions many;
-  for (std::size_t i = 0; i < most_definitions; ++i) many.push_back({fmt::format("m{}", i), "(x)"});
+  for (std::size_t i = 0; i < max_definitions; ++i) many.push_back({fmt::format("m{}", i), "(x)"});
   CHECK(message(many).empty());
   many.push_back({"more", "(x)"});
   CHECK(message(many) == ": 41 items, the limit is 40");
@@ -243,7 +243,7 @@ TEST_CASE("what a check would refuse finds nothing") {
 }
 
 TEST_CASE("no pattern makes a line of any length endless") {
-  const std::string long_line(longest_line, 'x');
+  const std::string long_line(max_line_length, 'x');
   for (const auto* regex : {"(x+x+)+y", "((?:x|x?)+)+y", "(x.*y|x)", "x*(x)x*y|(?:x)", "((?:a|x){1,10}x{100})", "(x*)*$", "x(?:.*)(?:.*)(?:.*)(y)"}) {
     CAPTURE(regex);
     MetricPatterns patterns(Definitions{{"loss", regex}});

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "base/longest_line.h"
+#include "base/max_line_length.h"
 #include "result/metric_line.h"
 #include "support/catch.h"
 
@@ -36,10 +36,10 @@ std::string said(std::string_view line) {
 }  // namespace
 
 TEST_CASE("a long line is read to its end") {
-  for (const std::size_t length : {std::size_t{70'000}, longest_line - 9}) {
+  for (const std::size_t length : {std::size_t{70'000}, max_line_length - 9}) {
     const auto line = "acc=0.9 " + std::string(length, 'y') + " loss=0.2 {";
     CAPTURE(length);
-    CHECK(said(line.substr(0, longest_line)) == (length == 70'000 ? "acc=0.9 loss=0.2 @-/-" : "acc=0.9 @-/-"));
+    CHECK(said(line.substr(0, max_line_length)) == (length == 70'000 ? "acc=0.9 loss=0.2 @-/-" : "acc=0.9 @-/-"));
   }
 }
 
@@ -47,8 +47,8 @@ TEST_CASE("wherever a line is cut, its metrics are read whole") {
   const std::string end = " acc=0.25 loss=0.125";
   for (std::size_t cut = 0; cut <= end.size(); ++cut) {
     CAPTURE(cut);
-    auto piece = "loss=0.9 " + std::string(longest_line, ' ') + end.substr(0, cut);
-    piece.erase(9, piece.size() - longest_line - 1);
+    auto piece = "loss=0.9 " + std::string(max_line_length, ' ') + end.substr(0, cut);
+    piece.erase(9, piece.size() - max_line_length - 1);
     MetricReader reader;
     reader.feed(piece + "\n", Time{});
     reader.feed(end.substr(cut) + "\n", Time{});
@@ -59,11 +59,11 @@ TEST_CASE("wherever a line is cut, its metrics are read whole") {
 
 TEST_CASE("a word longer than any metric is not read where it is split") {
   MetricReader reader;
-  reader.feed("loss=0.9 " + std::string(longest_line - 15, 'y') + " loss=0", Time{});
+  reader.feed("loss=0.9 " + std::string(max_line_length - 15, 'y') + " loss=0", Time{});
   CHECK(show(reader.latest()) == "loss=0.9");
   reader.feed(".5", Time{});
   CHECK(show(reader.latest()) == "loss=0.5");
-  reader.feed("acc=1 " + std::string(longest_line, 'y'), Time{});
+  reader.feed("acc=1 " + std::string(max_line_length, 'y'), Time{});
   reader.feed("s=0.1,f1=0.75", Time{});
   CHECK(show(reader.latest()) == "loss=0.5 acc=1 f1=0.75");
 }
@@ -71,8 +71,8 @@ TEST_CASE("a word longer than any metric is not read where it is split") {
 TEST_CASE("of a bar that continues after a split the last state is used") {
   MetricReader reader;
   std::string bar = "start";
-  while (bar.size() <= longest_line) bar += "\r 50% loss=0.5";
-  bar.resize(longest_line + 1);
+  while (bar.size() <= max_line_length) bar += "\r 50% loss=0.5";
+  bar.resize(max_line_length + 1);
   reader.feed(bar, Time{});
   reader.feed(" 99% loss=0.25\r100% loss=0.1\n", Time{});
   CHECK(show(reader.latest()) == "loss=0.1");
@@ -225,8 +225,8 @@ TEST_CASE("memory is bounded: points are thinned out evenly, names are limited, 
   CHECK(reader.latest()[1999].name == "name1998");
   CHECK(reader.latest()[1999].value == 1998 + 2500);
   MetricReader other;
-  other.feed("loss=1 " + std::string(longest_line, 'x'), Time{});
-  for (int i = 0; i < 3; ++i) other.feed(std::string(longest_line, 'x') + "=1", Time{});
+  other.feed("loss=1 " + std::string(max_line_length, 'x'), Time{});
+  for (int i = 0; i < 3; ++i) other.feed(std::string(max_line_length, 'x') + "=1", Time{});
   CHECK(show(other.latest()) == "loss=1");
 }
 

@@ -120,12 +120,12 @@ TEST_CASE("a report cut off by the kubelet at 4 KiB is ignored, one that just fi
   auto report = example();
   report.outputs[1].value = "";
   const auto without = to_text(report).size();
-  report.outputs[1].value = std::string(longest_termination_message - without, 'x');
+  report.outputs[1].value = std::string(max_termination_message_size - without, 'x');
   const auto whole = to_text(report);
-  REQUIRE(whole.size() == longest_termination_message);
-  CHECK(read_pod_report(whole.substr(0, longest_termination_message)));
-  report.outputs[1].value = std::string(longest_termination_message - without + 1, 'x');
-  CHECK_FALSE(read_pod_report(to_text(report).substr(0, longest_termination_message)));
+  REQUIRE(whole.size() == max_termination_message_size);
+  CHECK(read_pod_report(whole.substr(0, max_termination_message_size)));
+  report.outputs[1].value = std::string(max_termination_message_size - without + 1, 'x');
+  CHECK_FALSE(read_pod_report(to_text(report).substr(0, max_termination_message_size)));
 }
 
 namespace {

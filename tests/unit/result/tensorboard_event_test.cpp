@@ -127,7 +127,7 @@ TEST_CASE("anything but a single number is not a value") {
   CHECK(said(tensor(tb::whole(1, 1) + tb::text(2, tb::text(2, "")))).empty());                                   // none at all
   CHECK(said(tb::text(1, tb::text(1, "picture") + tb::text(4, "png"))).empty());
   CHECK(said(tb::text(1, tb::real(2, 0.5F))).empty());  // without a tag
-  CHECK(said(tb::text(1, tb::text(1, "large") + tb::real(2, 0.5F) + tb::text(9, std::string(longest_scalar, 'x'))) + tb::simple("a", 1)) == "a=1");
+  CHECK(said(tb::text(1, tb::text(1, "large") + tb::real(2, 0.5F) + tb::text(9, std::string(max_scalar_length, 'x'))) + tb::simple("a", 1)) == "a=1");
   CHECK(said("\x0A\x7F" + tb::simple("a", 1)) == "");
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("an invalid message is not an event") {
   CHECK_FALSE(read(tb::key(3, 2) + tb::varint(~std::uint64_t{0})));  // longer than all
   CHECK_FALSE(read(tb::key(2, 0) + std::string(11, '\xFF')));
   std::string many;
-  for (std::size_t i = 0; i <= most_fields; ++i) many += tb::whole(2, 1);
+  for (std::size_t i = 0; i <= max_fields; ++i) many += tb::whole(2, 1);
   CHECK_FALSE(read(many));
   many.resize(many.size() - 2);
   CHECK(read(many));

@@ -12,14 +12,14 @@ TEST_CASE("a termination message is one line without control characters") {
 }
 
 TEST_CASE("a termination message is limited to the kubelet's maximum, without splitting a character") {
-  const std::string whole(longest_termination_message, 'x');
+  const std::string whole(max_termination_message_size, 'x');
   CHECK(termination_message(whole) == whole);
   for (std::size_t shift = 0; shift < 4; ++shift) {
     std::string text(shift, 'x');
-    while (text.size() <= longest_termination_message + 8) text += "€";
+    while (text.size() <= max_termination_message_size + 8) text += "€";
     const auto message = termination_message(text);
-    CHECK(message.size() <= longest_termination_message);
-    CHECK(message.size() > longest_termination_message - 4);
+    CHECK(message.size() <= max_termination_message_size);
+    CHECK(message.size() > max_termination_message_size - 4);
     CHECK(message.ends_with("€ …"));
   }
 }

@@ -32,7 +32,7 @@ TEST_CASE("phases last until the next one, the last one until the end") {
   CHECK(timeline.total(at(99)) == std::chrono::seconds(15));
 }
 
-TEST_CASE("a clock that is set back makes no negative durations") {
+TEST_CASE("a clock that is set back does not cause negative durations") {
   Timeline timeline;
   timeline.enter(Phase::queued, at(10));
   timeline.enter(Phase::running, at(5));

@@ -149,7 +149,7 @@ TEST_CASE_METHOD(Staging, "an object with the name of a folder is skipped in an 
   const auto staged = fetch();
   REQUIRE(staged);
   CHECK(staged->files == 1);
-  CHECK(std::ranges::find(told, "input data: skipped: the object s3://bkt/data: both a file and a folder") != told.end());
+  CHECK(std::ranges::find(told, "input data: skipped the object s3://bkt/data: it is both a file and a folder") != told.end());
 }
 
 TEST_CASE_METHOD(Staging, "nothing to fetch is fetched at once") {

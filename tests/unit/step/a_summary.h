@@ -40,7 +40,7 @@ struct ASummary {
             .plan = planned ? &plan : nullptr,
             .replicas = replicas,
             .metrics = final_metrics(outcome, read_file),
-            .report_place = {}};
+            .report_location = {}};
   }
 
   void target(const std::string& name, const std::string& path, OutputTarget::Kind kind = OutputTarget::Kind::file, const std::string& uri = {}) {

@@ -15,9 +15,9 @@ using Catch::Matchers::Contains;
 
 const Flag program{"train-specification", "image: python"};
 
-std::string message(const Flags& flags, const Context& context = nothing_around()) { return refused(flags, context).message; }
+std::string message(const Flags& flags, const Context& context = empty_context()) { return refused(flags, context).message; }
 
-TEST_CASE("A call with a specification only has the interface's defaults") {
+TEST_CASE("A call with only a specification gets the interface's defaults") {
   const auto inputs = read({program});
   CHECK(inputs.request.train_specification == "image: python");
   CHECK(inputs.request.model_name == "my-model");
@@ -44,7 +44,7 @@ TEST_CASE("Data and model may be addresses in an object store") {
   CHECK(request.outputs[0].path.empty());
 }
 
-TEST_CASE("Empty text is not given") {
+TEST_CASE("An empty string counts as not given") {
   const auto inputs = read({program, {"model-name", ""}, {"gpus", " "}, {"train-parameters", ""}, {"train-dataset-dir", ""}, {"metrics", ""}});
   CHECK(inputs.request.model_name == "my-model");
   CHECK(inputs.request.gpus.empty());
@@ -53,7 +53,7 @@ TEST_CASE("Empty text is not given") {
   CHECK(inputs.targets.empty());
 }
 
-TEST_CASE("A text may name a file, be escaped or be encoded") {
+TEST_CASE("A string may name a file, be escaped or be base64-encoded") {
   const Context around{.environment = {}, .read_file = files({{"/spec.yaml", "image: a\n"}, {"/tmp/argo_arg_3.txt", "base64:aW1hZ2U6IGI="}})};
   CHECK(read({{"train-specification", "@/spec.yaml"}}, around).request.train_specification == "image: a\n");
   CHECK(read({{"train-specification", "@/tmp/argo_arg_3.txt"}}, around).request.train_specification == "image: b");
@@ -63,19 +63,19 @@ TEST_CASE("A text may name a file, be escaped or be encoded") {
   CHECK_THAT(message({{"train-specification", "base64:####"}}, around), Contains("train_specification"));
 }
 
-TEST_CASE("Texts of more than 16 MB are refused") {
+TEST_CASE("Strings of more than 16 MB are rejected") {
   const std::string long_text((std::size_t{16} << 20U) + 1, 'x');
   CHECK_THAT(message({{"train-specification", long_text}}), Contains("train_specification: has 16777217 bytes"));
   const Context around{.environment = {}, .read_file = files({{"/long", long_text}})};
   CHECK_THAT(message({{"train-specification", "@/long"}}, around), Contains("/long is larger than 16777216 bytes"));
 }
 
-TEST_CASE("Objects come as JSON text") {
+TEST_CASE("Objects are passed as JSON") {
   const auto inputs = read({program, {"distribution-specification", R"({"distribution_type": "MPI", "number_of_workers": "2"})"}});
   CHECK(inputs.request.distribution_specification == Json{{"distribution_type", "MPI"}, {"number_of_workers", "2"}});
 }
 
-TEST_CASE("Values that are not objects are rejected with a remedy") {
+TEST_CASE("Values that are not objects are rejected with a hint") {
   CHECK_THAT(message({program, {"train-parameters", "[1]"}}), Contains("train_parameters: expected an object, got a list"));
   CHECK_THAT(message({program, {"train-parameters", "{\"a\" 1}"}}), Contains("train_parameters: line 1, column"));
   for (const auto* python : {"{'epochs': 3}", "{\"a\": True}", "{\"a\": None}"})
@@ -83,7 +83,7 @@ TEST_CASE("Values that are not objects are rejected with a remedy") {
   CHECK_THAT(message({program, {"train-parameters", "{\"a\" 1}"}}), !Contains("json.dumps"));
 }
 
-TEST_CASE("An Object that is null, or empty, is not given") {
+TEST_CASE("An object that is null or empty counts as not given") {
   for (const auto* name : {"train-parameters", "distribution-specification", "job-options"})
     for (const auto* text : {"null", " null\n", "", "{}"}) {
       INFO(name << " " << text);
@@ -96,7 +96,7 @@ TEST_CASE("A missing specification is an error that says what is expected") {
   CHECK(refused({}).kind == ErrorKind::input);
 }
 
-TEST_CASE("Unknown and doubled flags are errors of usage") {
+TEST_CASE("Unknown and repeated flags are usage errors") {
   CHECK_THAT(message({program, {"train-parameter", "{}"}}), Contains("unknown flag --train-parameter; did you mean --train-parameters?"));
   CHECK(refused({program, {"train-parameter", "{}"}}).kind == ErrorKind::usage);
   CHECK_THAT(message({program, {"train-spec", "{}"}}), Contains("did you mean --train-specification?"));
@@ -105,16 +105,16 @@ TEST_CASE("Unknown and doubled flags are errors of usage") {
   CHECK_THAT(message({program, {"", "stray"}}), Contains("unexpected argument \"stray\""));
 }
 
-TEST_CASE("Remnants of an absent input that old backends leave are ignored") {
+TEST_CASE("Placeholders that old backends leave for an absent input are ignored") {
   const std::string left = R"({"IfPresent":{"InputName":"gpus","Then":["--gpus","1"]}})";
   CHECK(read({program, {"", left}, {"gpus", left}}).request.gpus.empty());
 }
 
-TEST_CASE("One-line texts may not hold control characters") {
+TEST_CASE("Single-line strings may not contain control characters") {
   CHECK_THAT(message({program, {"base-image", "a\nb"}}), Contains("base_image: contains a line break"));
 }
 
-TEST_CASE("Paths of the command line are the step's paths") {
+TEST_CASE("Paths given on the command line are the step's paths") {
   const auto inputs = read({program,
                             {"train-dataset-dir", "/data/train"},
                             {"validation-dataset-dir", "s3://bucket/validation"},
@@ -134,12 +134,12 @@ TEST_CASE("Paths of the command line are the step's paths") {
   CHECK(inputs.targets[2].kind == OutputTarget::Kind::file);
 }
 
-TEST_CASE("The literal placeholder and an empty executor input leave the flags in force") {
+TEST_CASE("The flags apply if the executor input is the literal placeholder or empty") {
   for (const auto* literal : {"{{$}}", "", " {{$}} "}) CHECK(read({{"executor-input", literal}, program, {"gpus", "2"}}).request.gpus == "2");
   CHECK_THAT(message({{"executor-input", "nonsense"}, program}), Contains("neither a JSON object nor"));
 }
 
-TEST_CASE("An executor input wins over all other flags") {
+TEST_CASE("An executor input overrides all other flags") {
   const auto inputs = read({{"executor-input", executor_input(R"({"train_specification": "image: inner", "gpus": 2.0})")},
                             {"train-specification", "image: {{broken"},
                             {"", R"({"IfPresent":{}})"},
@@ -166,7 +166,7 @@ TEST_CASE("Values of an executor input keep their meaning in every form") {
   CHECK(request.model_name == "my-model");
 }
 
-TEST_CASE("A reference to a pipeline's parameter that an old launcher has left is resolved") {
+TEST_CASE("A reference to a pipeline parameter that an old launcher did not replace is resolved") {
   const auto request = read({{"executor-input", executor_input(R"({
       "train_specification": "{\"image\": \"a:{{$.inputs.parameters['pipelinechannel--tag']}}\", \"command\": [\"{{$.inputs.parameters['epochs']}}\"]}",
       "train_parameters": {"epochs": "{{$.inputs.parameters['pipelinechannel--epochs']}}", "names": ["{{$.inputs.parameters['pipelinechannel--tag']}}-x"]},
@@ -215,7 +215,7 @@ TEST_CASE("Placeholders that were not replaced with a value are rejected with th
              Contains(row.part));
 }
 
-TEST_CASE("A specification that was not replaced is refused, one with placeholders of its own is not") {
+TEST_CASE("A specification that is an unreplaced placeholder is rejected; one with placeholders of its own is not") {
   CHECK_THAT(message({{"executor-input", R"({"inputs": {"parameterValues": {"train_specification": " {{channel:task=a;name=b}}"}}})"}}),
              Contains("train_specification: {{channel:task=a;name=b}} was not replaced"));
   CHECK_THAT(message({{"train-specification", "{{inputs.parameters.spec}}"}}), Contains("train_specification: {{inputs.parameters.spec}} was not"));
@@ -223,7 +223,7 @@ TEST_CASE("A specification that was not replaced is refused, one with placeholde
   CHECK(read({{"train-specification", own}}).request.train_specification == own);
 }
 
-TEST_CASE("What a user types may hold braces of its own, what a component's or template's command line brings may not") {
+TEST_CASE("A value typed by a user may contain braces; one from a component's or template's command line may not") {
   const std::string prompt = R"({"prompt": "{{inputs.text}} {{ name }}"})";
   CHECK(read({program, {"train-parameters", prompt}}).request.train_parameters["prompt"] == "{{inputs.text}} {{ name }}");
   for (const auto* flag : {"executor-input", "files-in"})
@@ -231,7 +231,7 @@ TEST_CASE("What a user types may hold braces of its own, what a component's or t
   CHECK_THAT(message({program, {"model-name", "{{pipelineparam:op=;name=x}}"}}), Contains("model_name: {{pipelineparam:op=;name=x}} was not"));
 }
 
-TEST_CASE("A string that only looks like a loop's placeholder passes through a template") {
+TEST_CASE("A template passes on a string that only looks like a loop's placeholder") {
   const auto parameters = [](const std::string& text) {
     return Flags{program, {"files-in", "/inputs"}, {"train-parameters", R"({"prompt": ")" + text + "\"}"}};
   };
@@ -240,7 +240,7 @@ TEST_CASE("A string that only looks like a loop's placeholder passes through a t
   CHECK_THAT(message(parameters("{{item.lr}}")), Contains("train_parameters: {{item.lr}} was not"));
 }
 
-TEST_CASE("A value that came through a pipeline names no file") {
+TEST_CASE("A value from a pipeline never names a file") {
   const Context around{.environment = {},
                        .read_file = files({{"/var/run/secrets/token", "SECRET"},
                                            {"/inputs/../var/run/secrets/token", "SECRET"},
@@ -298,7 +298,7 @@ TEST_CASE("An input artifact is where the launcher put it") {
   CHECK(inputs.request.inputs[0].path == row.path);
 }
 
-TEST_CASE("A specification may come as an artifact") {
+TEST_CASE("A specification may be passed as an artifact") {
   const Context around{.environment = {}, .read_file = files({{"/minio/b/spec", "image: c"}})};
   const auto inputs =
       read({{"executor-input", R"({"inputs": {"artifacts": {"train_specification": {"artifacts": [{"uri": "minio://b/spec"}]}}}})"}}, around);
@@ -306,7 +306,7 @@ TEST_CASE("A specification may come as an artifact") {
   CHECK(inputs.request.inputs.empty());
 }
 
-TEST_CASE("Malformed executor inputs are refused by name") {
+TEST_CASE("A malformed executor input is rejected with a message that names the error") {
   struct Row {
     std::string json, part;
   };
@@ -360,7 +360,7 @@ TEST_CASE("An invalid node selector is rejected with its line") {
   CHECK_THAT(selector.error().message, Contains(row.part));
 }
 
-TEST_CASE("An overlong node selector is rejected briefly and quickly") {
+TEST_CASE("An overlong node selector is rejected quickly, with a short message") {
   std::string labels = "{";
   for (int i = 0; i < 200'000; ++i) labels += fmt::format("\"k{}\": 1,\n", i);
   const auto many = parse_node_selector(labels + "\"k\": 1}");
@@ -431,7 +431,7 @@ TEST_CASE("A pattern passes on no secrets, and an experiment's name is not a fil
   CHECK_THAT(inputs.not_passed_on.front(), Contains("WANDB_API_KEY is not passed on: it is a secret"));
 }
 
-TEST_CASE("The texts that must not be shown are those of the context, the parameters and the variables") {
+TEST_CASE("The secrets to redact come from the context, the parameters and the variables") {
   const Context around{.environment = {{"HF_TOKEN", "hf-1234"}, {"PATH", "/bin"}, {"PROXY", "http://me:hunter22@p"}}, .read_file = files({})};
   const auto inputs = read({program,
                             {"train-parameters", R"({"api_key": "key-1", "epochs": 3, "nested": {"password": ["pass-1"]}, "url": "https://tok@h"})"},
@@ -444,7 +444,7 @@ TEST_CASE("The texts that must not be shown are those of the context, the parame
                               "aGYtMTIzNA==", "bWU6aHVudGVyMjI=", "aHVudGVyMjI=", "d2FuZGItMQ==", "cGFzcy0x"});
 }
 
-TEST_CASE("The step's own context fill in what was not given") {
+TEST_CASE("The step's own context fills in what was not given") {
   const Context around{.environment = {{"TENSORBOARD_S3_ADDRESS", "s3://logs"}},
                        .read_file = files({{"/var/run/secrets/kubernetes.io/serviceaccount/namespace", "team-a\n"}})};
   const auto request = read({program}, around).request;

@@ -304,7 +304,7 @@ TEST_CASE("A file of metrics that is too long to be read stays as it is") {
   const auto padded = [](std::size_t size) { return R"({"score": 0.75})" + std::string(size, ' '); };
   const auto reader = files({{"/o/m", padded(std::size_t{2} << 20U)}});
   CHECK(json(render_outputs(a.summary(reader), reader, ""), "/o/m") == Json{{"score", 0.75}, {"loss", 0.5}});
-  const auto too_long = files({{"/o/m", padded(longest_metrics_file)}});
+  const auto too_long = files({{"/o/m", padded(max_metrics_file_size)}});
   CHECK(render_outputs(a.summary(too_long), too_long, "").files.empty());
 }
 

@@ -18,7 +18,7 @@ namespace {
 using Catch::Matchers::Contains;
 
 run::MemberReport member(const std::string& name, const std::string& place, int from, int to, follow::Termination ending) {
-  return {.name = name, .place = place, .attempts = 1, .ending = std::move(ending), .stopped_by_us = false, .started = at(from), .ended = at(to)};
+  return {.name = name, .ran_on = place, .attempts = 1, .ending = std::move(ending), .stopped_by_us = false, .started = at(from), .ended = at(to)};
 }
 
 void add_phases(ASummary& a) {
@@ -73,7 +73,7 @@ ASummary failure() {
   auto killed = member("master-0", "gpu-node-1", 21, 118, {.exit_code = 0, .signal = 15, .reason = ""});
   killed.stopped_by_us = true;
   a.outcome.members = {killed, member("worker-0", "gpu-node-2", 23, 116, {.exit_code = 1, .signal = {}, .reason = "Error"})};
-  a.outcome.members.push_back({.name = "worker-1", .place = "", .attempts = 0, .ending = {}, .stopped_by_us = false, .started = {}, .ended = {}});
+  a.outcome.members.push_back({.name = "worker-1", .ran_on = "", .attempts = 0, .ending = {}, .stopped_by_us = false, .started = {}, .ended = {}});
   a.curve("loss", {0.7, std::numeric_limits<double>::quiet_NaN()});
   return a;
 }
@@ -105,7 +105,7 @@ TEST_CASE("Text of users is text, not markup") {
   a.plan.job_name = evil;
   a.plan.image.value = evil;
   a.outcome.verdict.message = evil;
-  a.outcome.members[0].name = a.outcome.members[0].place = evil;
+  a.outcome.members[0].name = a.outcome.members[0].ran_on = evil;
   a.outcome.members[1].ending = follow::Termination{.exit_code = 1, .signal = {}, .reason = evil};
   a.plan.binding.inputs[0].name = evil;
   a.plan.binding.inputs[1].value = evil;
@@ -234,7 +234,7 @@ TEST_CASE("Numbers are short") {
 TEST_CASE("The log ends with the verdict, the failure's lines, metrics and places") {
   auto good = success();
   auto summary = good.summary();
-  summary.report_place = "/out/report.html";
+  summary.report_location = "/out/report.html";
   const auto lines = join(closing_lines(summary), "\n");
   CHECK_THAT(lines, Contains("digits-0f3a9c1e22 (PyTorch, 2 workers) after 2 min 05 s: succeeded") &&
                         Contains("metrics: loss=0.1963 val_loss=0.304 accuracy=0.961") && Contains("model_dir: /minio/") &&

@@ -20,15 +20,15 @@ inline FileReader files(std::map<std::string, std::string> contents) {
   };
 }
 
-inline Context nothing_around() { return {.environment = {}, .read_file = files({})}; }
+inline Context empty_context() { return {.environment = {}, .read_file = files({})}; }
 
-inline Inputs read(const Flags& flags, const Context& context = nothing_around()) {
+inline Inputs read(const Flags& flags, const Context& context = empty_context()) {
   auto inputs = read_inputs(flags, context);
   if (!inputs) FAIL(inputs.error().message);
   return *inputs;
 }
 
-inline Error refused(const Flags& flags, const Context& context = nothing_around()) {
+inline Error refused(const Flags& flags, const Context& context = empty_context()) {
   const auto inputs = read_inputs(flags, context);
   REQUIRE_FALSE(inputs.has_value());
   return inputs.error();

@@ -37,7 +37,7 @@ std::filesystem::path deep_path() {
   return path;
 }
 
-TEST_CASE("Outputs may go to new places, old files, old models and devices") {
+TEST_CASE("Outputs may go to new paths, existing files, existing models and devices") {
   const Places places;
   const auto& folder = places.folder;
   CHECK(check_targets({}).has_value());
@@ -59,7 +59,7 @@ TEST_CASE("Outputs may go to new places, old files, old models and devices") {
   CHECK(check_folder("run-dir", folder).has_value());
 }
 
-TEST_CASE("Places that cannot take an output are refused by the output's name") {
+TEST_CASE("Paths that cannot hold an output are rejected with the output's name") {
   const Places places;
   const auto& folder = places.folder;
   struct Row {
@@ -100,7 +100,7 @@ TEST_CASE("Places that cannot take an output are refused by the output's name") 
   CHECK_THAT(checked.error().message, Contains("run-dir: ") && Contains("is not a folder"));
 }
 
-TEST_CASE("A model replaces neither the working directory, nor an input, nor what holds one of them") {
+TEST_CASE("A model never replaces the working directory, an input, or a folder that contains one of them") {
   const Places places;
   const auto& folder = places.folder;
   Inputs inputs;
@@ -118,7 +118,7 @@ TEST_CASE("A model replaces neither the working directory, nor an input, nor wha
   CHECK(with_model(folder / "old/data/model").has_value());
   CHECK(with_model(folder / "runs/1/model").has_value());
   CHECK(with_model(folder / "old/da").has_value());
-  CHECK(with_model(folder / std::string(256, 'a')).has_value());  // that no such name can be is another matter
+  CHECK(with_model(folder / std::string(256, 'a')).has_value());  // that the name is too long is checked elsewhere
 }
 
 TEST_CASE("A model to which no output of the program is bound is reported before the training") {
@@ -141,7 +141,7 @@ TEST_CASE("A model to which no output of the program is bound is reported before
              Contains("model_dir: the program returns a value of this name, which goes to results and is not a model, so the step has no model"));
 }
 
-TEST_CASE("A value that may be None is refused as a parameter of a pipeline, which always has one") {
+TEST_CASE("A value that may be None is rejected as a pipeline parameter, which always has a value") {
   Inputs inputs;
   plan::Plan plan;
   plan.program.outputs = {{"best", spec::Type::number, "Optional[Float]"}, {"last", spec::Type::number, "Float"}};
@@ -154,7 +154,7 @@ TEST_CASE("A value that may be None is refused as a parameter of a pipeline, whi
   CHECK(check_parameters(inputs, plan));
 }
 
-TEST_CASE("Neither a record nor an exit code is written over an input or where another output goes") {
+TEST_CASE("A record or an exit code never overwrites an input or another output") {
   const Places places;
   const auto& folder = places.folder;
   Inputs inputs;
@@ -179,7 +179,7 @@ TEST_CASE("Neither a record nor an exit code is written over an input or where a
   CHECK(check_outputs(inputs, "", "/proc/self/fd/1"));  // an inherited descriptor
 }
 
-TEST_CASE("The executor output's file is tried like all others") {
+TEST_CASE("The executor output file is checked like all others") {
   const Places places;
   const auto& folder = places.folder;
   Inputs inputs;
@@ -195,7 +195,7 @@ TEST_CASE("The executor output's file is tried like all others") {
   CHECK(refusal("").empty());
 }
 
-TEST_CASE("No file of ours is written over an input, whatever it is called and wherever a link leads") {
+TEST_CASE("The step's own files never overwrite an input, whatever their names and wherever a link leads") {
   const Places places;
   const auto& folder = places.folder;
   Inputs inputs;
@@ -212,7 +212,7 @@ TEST_CASE("No file of ours is written over an input, whatever it is called and w
   CHECK(check_outputs(inputs, "", ""));
 }
 
-TEST_CASE("A descriptor that a flag was read from is not a file: its number may be reused by now") {
+TEST_CASE("A descriptor that a flag was read from does not count as a file: its number may have been reused") {
   const Places places;
   const auto folder = std::filesystem::canonical(places.folder);
   const Fd fd(::open(folder.c_str(), O_DIRECTORY | O_CLOEXEC));
@@ -225,7 +225,7 @@ TEST_CASE("A descriptor that a flag was read from is not a file: its number may 
   CHECK_FALSE(check_outputs(inputs, "", "", {{"base-image", '@' + (folder / "metrics.json").string()}}));
 }
 
-TEST_CASE("Asking makes nothing") {
+TEST_CASE("Checking creates nothing") {
   const Places places;
   REQUIRE(check_targets({file("report", places.folder / "new/report.html")}).has_value());
   REQUIRE(check_targets({file("model_dir", places.folder / "old")}).has_value());

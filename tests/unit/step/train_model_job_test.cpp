@@ -24,7 +24,7 @@ Result<Inputs> read(const std::string& of, const std::string& specification) {
 
 }  // namespace
 
-TEST_CASE("a distributed training has two workers where the component Train model job is called without a number") {
+TEST_CASE("the component Train model job defaults to two workers for a distributed job type") {
   for (const auto* type : {"MPI", "TF", "PyTorch", "mpi"}) CHECK(distribution({{"distribution_type", type}})["number_of_workers"] == 2);
   CHECK(distribution({{"distribution_type", "MPI"}, {"number_of_workers", ""}})["number_of_workers"] == 2);
   CHECK(distribution({{"distribution_type", "MPI"}, {"number_of_workers", "3"}})["number_of_workers"] == "3");
@@ -32,7 +32,7 @@ TEST_CASE("a distributed training has two workers where the component Train mode
   CHECK_FALSE(distribution({{"distribution_type", "PyTorch"}, {"elastic", {{"min", 1}}}}).contains("number_of_workers"));
 }
 
-TEST_CASE("its TF has workers only, unless the call sets a chief or parameter servers") {
+TEST_CASE("the component Train model job gives a TFJob only workers, unless the call sets a chief or parameter servers") {
   CHECK(distribution({{"distribution_type", "TF"}})["number_of_parameter_servers"] == 0);
   CHECK(distribution({{"distribution_type", "TF"}, {"number_of_parameter_servers", 1}})["number_of_parameter_servers"] == 1);
   CHECK_FALSE(distribution({{"distribution_type", "TF"}, {"chief_cpus", "2"}}).contains("number_of_parameter_servers"));
@@ -50,7 +50,7 @@ TEST_CASE("the defaults of a component apply if its file says so") {
   CHECK_FALSE(without->request.distribution_specification.contains("number_of_workers"));
 }
 
-TEST_CASE("the defaults of a component that is not known are refused") {
+TEST_CASE("the defaults of an unknown component are rejected") {
   const auto refused = read("launch-tfjob", "{}");
   REQUIRE_FALSE(refused);
   CHECK(refused.error().message == "defaults-of: unknown value \"launch-tfjob\"; expected train-model-job");

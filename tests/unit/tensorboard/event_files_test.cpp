@@ -1,4 +1,4 @@
-// Folders of TensorBoard logs: those of the real writers (data/make_logs.py), and what else may lie there.
+// Folders of TensorBoard logs: those of the real writers (data/make_logs.py), and other files that may be in them.
 // SPDX-License-Identifier: Apache-2.0
 #include "tensorboard/event_files.h"
 
@@ -36,7 +36,7 @@ struct Folder {
     std::ofstream(path, std::ios::binary) << bytes;
     REQUIRE(fs::exists(path));
   }
-  // One of data/, by its files.
+  // Writes the files of one log of data/.
   void write_log(const std::string& writer) const {
     std::ifstream log("tests/unit/tensorboard/data/" + writer + ".txt");
     std::map<std::string, std::string> files;
@@ -83,13 +83,13 @@ TEST_CASE("logs of torch.utils.tensorboard are read: both forms of scalars, doub
         "trial/hparam/score: 0=0.75\n");
 }
 
-TEST_CASE("a training that went on with purge_step is one curve") {
+TEST_CASE("a training run resumed with purge_step is one curve") {
   CHECK(log_of("torch_resumed") == "loss: 0=0 1=1 2=2 3=303 4=304 5=305 6=306 7=307\n");
 }
 
 TEST_CASE("logs of tensorboardX are read") { CHECK(log_of("tensorboardX") == "loss: 0=1 1=0.5 2=0.333333\nwith_display_name: 0=0 1=1 2=2\n"); }
 
-TEST_CASE("logs of tf.summary are read, a run for each folder") { CHECK(log_of("tf") == "test/loss: 0=0 1=0.5 2=1\ntrain/loss: 0=0 1=0.5 2=1\n"); }
+TEST_CASE("logs of tf.summary are read, one run per folder") { CHECK(log_of("tf") == "test/loss: 0=0 1=0.5 2=1\ntrain/loss: 0=0 1=0.5 2=1\n"); }
 
 TEST_CASE("logs of TensorFlow 1 are read") { CHECK(log_of("tf1") == "loss: 0=0 1=0.25 2=0.5\n"); }
 
@@ -110,7 +110,7 @@ TEST_CASE("files of one run are read in the order of their names, other files no
   CHECK(said(folder.read()) == "loss: 1=1 2=2 5=5\n");
 }
 
-TEST_CASE("a folder without logs, or that is not there, has no curves") {
+TEST_CASE("a folder that has no logs or does not exist has no curves") {
   const Folder folder;
   CHECK(said(folder.read()).empty());
   folder.write("model.bin", "weights");
@@ -137,7 +137,7 @@ TEST_CASE("a record with a wrong checksum is skipped and reported") {
   CHECK(said(folder.read()) == fmt::format("loss: 1=1 3=3\ntold run/tfevents: ignoring the damaged record at byte {}\n", loss(1).size() + 12));
 }
 
-TEST_CASE("a damaged record that may have had a scalar is reported as well") {
+TEST_CASE("a damaged record that may have contained a scalar is reported as well") {
   const Folder folder;
   auto damaged = loss(2);
   for (std::size_t at = 12; at < damaged.size() - 4; ++at) {
@@ -161,7 +161,7 @@ TEST_CASE("nothing is read after a damaged length, and this is reported") {
   CHECK(said(folder.read()) == fmt::format("loss: 1=1\ntold tfevents: damaged at byte {}; ignoring the rest\n", loss(1).size()));
 }
 
-TEST_CASE("many damaged files are few sentences") {
+TEST_CASE("many damaged files are reported in a few lines") {
   const Folder folder;
   for (int i = 0; i < 50; ++i) folder.write(fmt::format("{}.tfevents", i), std::string(20, 'x'));
   const auto told = folder.read().told;
@@ -174,7 +174,7 @@ TEST_CASE("anything but a scalar is skipped, however large") {
   const auto path = folder.folder.path() / "tfevents";
   folder.write("tfevents", loss(1));
   constexpr std::uint64_t hole = std::uint64_t{1} << 40U;  // a sparse file: too large to read
-  const auto image = tb::key(5, 2) + tb::varint(hole);     // its summary is one of zeros
+  const auto image = tb::key(5, 2) + tb::varint(hole);     // its summary consists of zeros
   std::ofstream(path, std::ios::app | std::ios::binary) << tb::head(image.size() + hole) << image;
   REQUIRE(::truncate(path.c_str(), static_cast<off_t>(fs::file_size(path) + hole + 4)) == 0);
   std::ofstream(path, std::ios::app | std::ios::binary) << loss(2);
@@ -188,7 +188,7 @@ TEST_CASE("a scalar next to an image is read") {
   CHECK(said(folder.read()) == "before: 1=1\nbehind: 1=2\n");
 }
 
-TEST_CASE("links are not followed, and nothing waits for a FIFO") {
+TEST_CASE("links are not followed, and a FIFO does not block") {
   const Folder folder;
   const TempDir elsewhere;
   std::ofstream(elsewhere.path() / "tfevents", std::ios::binary) << loss(1);
@@ -216,7 +216,7 @@ TEST_CASE("only event files written by this training are read") {
         "told ignoring 2 values of TensorBoard event files that are older than the training\n");
 }
 
-TEST_CASE("what was written a moment before this training is not its own, unless the clock was set back since") {
+TEST_CASE("events written just before this training are ignored, unless the clock was set back since") {
   using namespace std::chrono_literals;
   const Folder folder;
   const PathSnapshot before(folder.folder.path().string());
