@@ -80,7 +80,7 @@ Result<int> stop(const JobsCommand& command) {
   auto ended = remove(*connection, job, uid);
   const bool gone = ended.end == cluster::Removal::End::gone;
   if (gone) ended.problem = await_pods(*connection, job);
-  if (ended.end == cluster::Removal::End::failed) return std::move(ended.problem->error);
+  if (ended.end == cluster::Removal::End::failed) return ended.error();
   if (ended.problem && ended.problem->error.kind != ErrorKind::denied)
     return in_context(
         gone ? "the job is deleted, but it is unknown whether its pods are gone" : "the job is being deleted, but it is unknown whether it is gone",

@@ -21,7 +21,7 @@ inline std::optional<Duration> agreed_clock(std::optional<Duration> told, Time n
   if (told && *told < ours && possible(*told)) return told;
   if (possible(ours)) return told ? std::optional(ours) : std::nullopt;
   if (told && possible(*told)) return told;
-  return *written - now;
+  return written ? std::optional(*written - now) : std::nullopt;
 }
 
 }  // namespace trainstep::cluster

@@ -99,7 +99,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   log(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "adopted" : "created", m_submitted->resource.kind, m_plan.job_name,
                   counts(m_plan), m_name_space));
   emit(follow::JobFound{m_submitted->adopted, m_submitted->resource.keeps_backoff_limit, from_rfc3339(m_created), clusters_clock()});
-  if (m_removal_wanted || m_keep_wanted) return go_on_with_found();
+  if (m_removal_wanted || m_keep_wanted) return go_on_with_found(m_submitted->object);
   if (!m_wanted.empty())
     m_owned_objects = std::make_unique<OwnedObjects>(
         m_client, m_submitted->object, std::move(m_wanted), [this](std::string what) { emit(follow::BackendMessage{std::move(what), true}); },
@@ -108,7 +108,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
         });
   if (is_leased(m_submitted->object)) m_lease_removal.tried();
   if (m_submitted->kept) follow_with_deadline(*m_submitted->kept);
-  watch_job();
+  watch_job(*m_submitted);
   m_submitted->object = Json();  // the watch knows better
 }
 
@@ -117,7 +117,7 @@ std::optional<Duration> ClusterBackend::clusters_clock() const {
   return agreed_clock(m_client.clock(), m_client.loop().now(), std::max(m_facts.written, from_rfc3339(m_created)));
 }
 
-void ClusterBackend::watch_job() {
+void ClusterBackend::watch_job(const Submitted& submitted) {
   JobWatch::Sink sink;
   sink.job = [this](const Json& object, job_types::Judgement judgement) { handle_job(object, std::move(judgement)); };
   sink.job_gone = [this] { job_gone(); };
@@ -126,11 +126,10 @@ void ClusterBackend::watch_job() {
   sink.pods_listed = [this] { emit(follow::PodsListed{}); };
   sink.pods_hidden = [this](const std::string& why) { emit(follow::PodsHidden{why}); };
   sink.failed = [this](Error why) { emit(follow::BackendFailed{std::move(why)}); };
-  m_watch = std::make_unique<JobWatch>(m_client, m_plan,
-                                       JobWatch::Job{m_resource, job_path(), m_uid, m_seen.version(), m_created, m_submitted->adopted, m_is_observer},
-                                       std::move(sink));
-  m_watch->handle_job(m_submitted->object);
-  m_was_over = m_watch->over() && m_submitted->adopted;
+  m_watch = std::make_unique<JobWatch>(
+      m_client, m_plan, JobWatch::Job{m_resource, job_path(), m_uid, m_seen.version(), m_created, submitted.adopted, m_is_observer}, std::move(sink));
+  m_watch->handle_job(submitted.object);
+  m_was_over = m_watch->over() && submitted.adopted;
   m_watch->open();
   m_events = std::make_unique<JobEvents>(
       m_client, JobEvents::Job{m_resource, m_name_space, m_plan.job_name, m_uid, m_created},
@@ -365,7 +364,7 @@ void ClusterBackend::found(std::optional<JobSearch::Found> job) {
     m_deleted = false;
     m_seen.found(m_submitted->object);
     m_seen.take(m_submitted->object);
-    return go_on_with_found();
+    return go_on_with_found(m_submitted->object);
   }
   if (create_may_take_effect()) {
     m_timer = m_client.loop().timer(look_for_create, [this] { try_to_find(1); });
@@ -376,9 +375,9 @@ void ClusterBackend::found(std::optional<JobSearch::Found> job) {
   report_gone();
 }
 
-void ClusterBackend::go_on_with_found() {
+void ClusterBackend::go_on_with_found(const Json& job) {
   if (m_keep_wanted) return keep_found();
-  if (!m_removal_at_once && is_success_needed(m_submitted->object)) return spared(m_submitted->object);
+  if (!m_removal_at_once && is_success_needed(job)) return spared(job);
   m_removal_ends.set(removal_timeout);
   try_to_remove();
 }
@@ -411,7 +410,7 @@ void ClusterBackend::remove_seen() {
   m_removal = std::make_unique<Removal>(m_client, std::move(order),
                                         Removal::Sink{[this](const kube::ApiError& problem) { removal_fails(problem); },
                                                       {},
-                                                      [this](Removal::Outcome outcome) { removal_ended(std::move(outcome)); }});
+                                                      [this](const Removal::Outcome& outcome) { removal_ended(outcome); }});
 }
 
 // A cancel of the run ends the job even if another attempt follows it, except a later one, which is notified of the cancel itself (unless the cancel
@@ -448,11 +447,11 @@ void ClusterBackend::removal_fails(const kube::ApiError& problem) {
   if (!std::exchange(m_refusal_reported, true)) log(fmt::format("{}; trying again", problem.error.message));
 }
 
-void ClusterBackend::removal_ended(Removal::Outcome outcome) {
+void ClusterBackend::removal_ended(const Removal::Outcome& outcome) {
   m_client.works(this);
   if (outcome.end == Removal::End::failed) {
     stop_keeping();
-    return emit(follow::BackendFailed{outcome.problem->error});
+    return emit(follow::BackendFailed{outcome.error()});
   }
   if (outcome.end == Removal::End::spared) {
     if (belongs_to_other_attempt(outcome.last)) return left_to_follower(is_followed);

@@ -93,7 +93,7 @@ class ClusterBackend : public run::Backend {
 
  private:
   void submitted(Result<Submitted> submitted);
-  void watch_job();
+  void watch_job(const Submitted& submitted);
   void stop_watching();
   void handle_job(const Json& object, job_types::Judgement judged);
   void handle_pod(follow::MemberIndex member, job_types::PodView pod);
@@ -107,7 +107,7 @@ class ClusterBackend : public run::Backend {
   [[nodiscard]] bool belongs_to_other_step(const Json& job) const;
   [[nodiscard]] bool create_sent() const;
   [[nodiscard]] bool create_may_take_effect() const;
-  void go_on_with_found();
+  void go_on_with_found(const Json& job);
   [[nodiscard]] std::optional<Duration> clusters_clock() const;
   [[nodiscard]] Lease::Job lease_of_job() const;
   [[nodiscard]] bool belongs_to_other_attempt(const Json& job) const;
@@ -128,7 +128,7 @@ class ClusterBackend : public run::Backend {
   void try_to_remove();
   void remove_seen();
   void removal_fails(const kube::ApiError& problem);
-  void removal_ended(Removal::Outcome outcome);
+  void removal_ended(const Removal::Outcome& outcome);
   void removed();
   void report_gone();
   void log(std::string text) { emit(follow::BackendMessage{std::move(text)}); }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "cluster/objects.h"
 
@@ -96,10 +97,12 @@ bool JobEvents::is_younger_than_job(const Json& event) const {
 
 void JobEvents::watch_pods() {
   kube::Watch::Sink sink;
-  sink.synced = [this](std::vector<Json> items) {
-    std::ranges::stable_sort(items, {}, [](const Json& event) { return last_time(event).value_or(Time{}); });
-    for (const auto& event : items)
-      if (const auto last = last_time(event)) m_sink.pod_warning(text(at(&event, "involvedObject"), "uid"), event, last);
+  sink.synced = [this](const std::vector<Json>& items) {
+    std::vector<std::pair<Time, std::size_t>> by_time;
+    for (std::size_t i = 0; i < items.size(); ++i)
+      if (const auto last = last_time(items[i])) by_time.emplace_back(*last, i);
+    std::ranges::sort(by_time);
+    for (const auto& [last, i] : by_time) m_sink.pod_warning(text(at(&items[i], "involvedObject"), "uid"), items[i], last);
   };
   sink.changed = [this](const Json& event) { m_sink.pod_warning(text(at(&event, "involvedObject"), "uid"), event, std::nullopt); };
   sink.deleted = [](const Json&) {};

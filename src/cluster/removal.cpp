@@ -47,6 +47,11 @@ std::string what_remains(const Json& object) {
   return names.empty() ? "its pods" : fmt::format("its finalizer{} {}", names.size() == 1 ? "" : "s", join(names, ", "));
 }
 
+Error Removal::Outcome::error() const {
+  if (problem) return problem->error;
+  return {ErrorKind::unavailable, "the deletion was accepted, but the object is not being deleted"};
+}
+
 Removal::Removal(kube::Client& client, Order order, Sink sink) : m_client(client), m_order(std::move(order)), m_sink(std::move(sink)) {
   if (m_order.taken) {
     look();

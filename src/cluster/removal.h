@@ -38,6 +38,8 @@ class Removal {
     End end = End::failed;
     std::optional<kube::ApiError> problem;
     Json last;  // the object as it was last seen; null: it was not
+    // Why it failed.
+    [[nodiscard]] Error error() const;
   };
   struct Sink {
     std::function<void(const kube::ApiError&)> failing;  // not the first attempt, or it takes seconds

@@ -127,7 +127,7 @@ std::unique_ptr<StepData> Session::data_of_job() {
   StepData::Context context{
       m_home, m_transport, m_options.name_space, m_options.environment, {}, m_options.seed + 2, [this](const std::string& line) { log(line); }};
   context.job_attempt = [this] { return m_backend ? m_backend->creating_attempt() : attempt(); };
-  context.replaced = [this](auto done) { m_order->ask_replaced(std::move(done)); };
+  context.replaced = [this](const auto& done) { m_order->ask_replaced(done); };
   m_place.add_keys(context, *m_plan);
   return std::make_unique<StepData>(*m_plan, std::move(context));
 }

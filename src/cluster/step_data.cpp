@@ -240,7 +240,7 @@ void StepData::download(std::vector<run::OutputFound>& outputs, Done done) {
 Result<std::vector<std::string>> StepData::commit() {
   std::vector<std::string> told;
   for (auto& [name, pending] : m_pending) {
-    const auto fetched = std::ranges::any_of(m_inputs, [&, &name = name](const auto& input) { return input.name == name; });
+    const auto fetched = std::ranges::any_of(m_inputs, [&name](const auto& input) { return input.name == name; });
     if (!fetched) continue;
     ASSIGN(const auto aside, pending.commit());
     if (aside) told.push_back(fmt::format("{}: the previous contents of {} are kept as {}", name, pending.target().string(), aside->string()));

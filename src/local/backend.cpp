@@ -236,6 +236,7 @@ Result<void> LocalBackend::Impl::check_inputs() {
 
 // For a run that has begun: if its folder was moved or removed, that is not an input error.
 Result<void> LocalBackend::Impl::check_folder() const {
+  if (!m_folder) return {};
   if (auto kept = m_folder->check_kept(); !kept) return internal_error(std::move(kept.error().message));
   return {};
 }
