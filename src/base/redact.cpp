@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <utility>
 
+#include "base/interruptions.h"
+#include "base/max_line_length.h"
 #include "base/secret_forms.h"
 #include "base/text.h"
 #include "base/written_secrets.h"
@@ -162,38 +165,131 @@ bool is_ordinary(std::string_view word) {
   return word.size() < min_secret_length || std::ranges::find(words, word) != words.end();
 }
 
-// The beginning of a secret at the end of a text that was cut off, also before an ellipsis.
-void redact_cut(std::string& text, const std::vector<std::string>& secrets) {
-  constexpr std::size_t min_part_length = 8;
-  std::string_view kept = text;
-  for (const std::string_view end : {"...", "\u2026", " "})
-    if (kept.ends_with(end)) kept.remove_suffix(end.size());
+// In all forms of a text these characters are what they are.
+bool is_plain_in_forms(char c) { return is_letter(c) || is_digit(c) || std::string_view("-_.~").find(c) != std::string_view::npos; }
+
+// Whether the text may contain the secret, or an end of it with eight characters: whether it has the first or the last characters that all forms
+// share. Saves the search for many forms of many secrets.
+bool may_contain(std::string_view text, std::string_view secret) {
+  constexpr std::size_t at_most = 4;
+  secret = trim(secret);
+  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
+  const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(secret, is_plain_in_forms) - secret.begin());
+  if (has(secret.substr(0, std::min(plain, at_most)))) return true;
+  const bool filled = secret.ends_with('=');  // base64
+  while (secret.ends_with('=')) secret.remove_suffix(1);
+  const auto last = std::ranges::find_if_not(secret.rbegin(), secret.rend(), is_plain_in_forms) - secret.rbegin();
+  return has(secret.substr(secret.size() - std::min(static_cast<std::size_t>(last), filled ? at_most / 2 : at_most)));
+}
+
+// All forms of the secrets that the text may contain, the longest first.
+std::vector<std::string> forms_in(std::string_view text, const std::vector<std::string>& secrets) {
+  std::vector<std::string> forms;
   for (const auto& secret : secrets) {
-    if (secret.size() <= min_part_length) continue;
-    const auto from = kept.size() - std::min(kept.size(), secret.size() - 1);
-    const auto at = kept.find(std::string_view(secret).substr(0, min_part_length), from);
-    if (at == std::string_view::npos || !secret.starts_with(kept.substr(at)) || is_ordinary(kept.substr(at))) continue;
+    if (!may_contain(text, secret)) continue;
+    for (auto& form : written_forms(secret))
+      if (!is_ordinary(form)) forms.push_back(std::move(form));
+  }
+  std::ranges::sort(forms, std::greater<>(), &std::string::size);
+  return forms;
+}
+
+constexpr std::size_t min_part_length = 8;
+
+// The beginning of a secret at the end of a text that was cut off, also before an ellipsis.
+void redact_cut(std::string& text, const std::vector<std::string>& forms) {
+  std::string_view kept = text;
+  for (const std::string_view end : {"...", "\u2026", " ", "\n"})
+    if (kept.ends_with(end)) kept.remove_suffix(end.size());
+  for (const auto& form : forms) {
+    if (form.size() <= min_part_length) continue;
+    const auto from = kept.size() - std::min(kept.size(), form.size() - 1);
+    const auto at = kept.find(std::string_view(form).substr(0, min_part_length), from);
+    if (at == std::string_view::npos || !form.starts_with(kept.substr(at)) || is_ordinary(kept.substr(at))) continue;
     text.replace(at, kept.size() - at, mark);
     return;
   }
 }
 
-}  // namespace
-
-std::string redacted(std::string_view text, const std::vector<std::string>& secrets) {
-  std::string result(text);
-  std::vector<std::string> long_first;
-  for (const auto& secret : secrets) {
-    for (auto& form : written_forms(secret))
-      if (!is_ordinary(form)) long_first.push_back(std::move(form));
+// The end of a secret at the beginning of a text that was cut off.
+void redact_rest(std::string& text, const std::vector<std::string>& forms) {
+  for (const auto& form : forms) {
+    if (form.size() <= min_part_length) continue;
+    const auto last = std::string_view(form).substr(form.size() - min_part_length);
+    const auto at = std::string_view(text).substr(0, form.size() - 1).find(last);
+    if (at == std::string_view::npos) continue;
+    const auto rest = std::string_view(text).substr(0, at + min_part_length);
+    if (!form.ends_with(rest) || is_ordinary(rest)) continue;
+    text.replace(0, rest.size(), mark);
+    return;
   }
-  std::ranges::sort(long_first, std::greater<>(), &std::string::size);
-  for (const auto& secret : long_first) replace_all(result, secret);
-  redact_cut(result, long_first);
+}
+
+// The longest end of one of the forms, even a single character, with which the text begins; or beginning, with which it ends.
+std::size_t common(std::string_view text, const std::vector<std::string>& forms, bool text_begins) {
+  std::size_t longest = 0;
+  for (const std::string_view form : forms)
+    for (auto length = std::min(form.size() - 1, text.size()); length > longest; --length)
+      if (text_begins ? text.starts_with(form.substr(form.size() - length)) : text.ends_with(form.substr(0, length))) longest = length;
+  return longest;
+}
+
+std::string redacted_as_it_is(std::string_view text, const std::vector<std::string>& secrets) {
+  std::string result(text);
+  const auto forms = forms_in(text, secrets);
+  for (const auto& form : forms) replace_all(result, form);
+  redact_cut(result, forms);
+  redact_rest(result, forms);
   for (const auto* bearer : {"Bearer ", "Bearer\t"}) redact_behind(result, bearer, true);
   redact_behind(result, "eyJ", false);  // {" in base64: the start of a JSON web token
   redact_users(result);
   redact_queries(result);
+  return result;
+}
+
+std::string without_known(std::string_view text, const std::vector<std::string>& secrets) {
+  return redact_despite_interruptions(text, [&](std::string_view shown) {
+    std::string result(shown);
+    for (const auto& form : forms_in(shown, secrets)) replace_all(result, form);
+    return result;
+  });
+}
+
+// The length of the rest of a secret whose end is not known.
+std::size_t rest_of_word(std::string_view text) { return std::min(text.find_first_of(" \t\r\"',;}])"), text.size()); }
+
+// A line, or part of one: `before` says what the line before is, `last` what this one is.
+std::string redacted_part(std::string_view line, const std::vector<std::string>& secrets, const SplitLine& before, SplitLine& last) {
+  std::vector<std::string> forms;
+  for (const auto& secret : secrets)
+    for (auto& form : written_forms(secret))
+      if (!is_ordinary(form)) forms.push_back(std::move(form));
+  auto begins = before.goes_on ? common(line, forms, true) : 0;
+  if (before.within_secret) begins = std::max(begins, rest_of_word(line));
+  const auto ends = last.goes_on ? common(line.substr(begins), forms, false) : 0;
+  const auto written = last.goes_on ? written_secrets(line) : std::vector<std::string_view>();
+  last.within_secret = (!written.empty() && written.back().end() == line.end()) || (before.within_secret && last.goes_on && begins == line.size());
+  std::string result(begins > 0 ? mark : "");
+  result += without_known(line.substr(begins, line.size() - begins - ends), secrets);
+  return ends > 0 ? result.append(mark) : result;
+}
+
+}  // namespace
+
+std::string redacted(std::string_view text, const std::vector<std::string>& secrets) {
+  return redact_despite_interruptions(text, [&](std::string_view shown) { return redacted_as_it_is(shown, secrets); });
+}
+
+std::string redacted_lines(std::string_view lines, const std::vector<std::string>& secrets, SplitLine& last) {
+  if (!last.goes_on && lines.size() <= max_line_length) return without_known(lines, secrets);
+  std::string result;
+  while (!lines.empty()) {
+    const auto line = lines.substr(0, lines.find('\n'));
+    const auto before = std::exchange(last, {.goes_on = line.size() > max_line_length});
+    result += before.goes_on || last.goes_on ? redacted_part(line, secrets, before, last) : without_known(line, secrets);
+    result += '\n';
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+  }
   return result;
 }
 

@@ -20,8 +20,19 @@ inline constexpr std::size_t min_secret_length = 6;  // bytes; a shorter value m
 
 // Replaces with "[redacted]": every value in `secrets` that has at least that length and is not an ordinary word ("default", "required"), in all
 // forms of secret_forms.h; bearer tokens; JSON web tokens; user information before a host ("https://user:password@host", "https://token@host",
-// "user:password@proxy:3128"); secret query parameters of a URL.
+// "user:password@proxy:3128"); secret query parameters of a URL. Eight characters or more of a secret at an end of the text are a part that was cut
+// off there. If one is interrupted by a colour or another control character, the result has none of them.
 std::string redacted(std::string_view text, const std::vector<std::string>& secrets);
+
+// What the last of some lines of a program's output says about the next one.
+struct SplitLine {
+  bool goes_on = false;        // the next one is its rest (max_line_length.h)
+  bool within_secret = false;  // which begins within a secret (base/written_secrets.h)
+};
+
+// Replaces only `secrets` in complete lines of a program's output; where a line was split, however little of one is there. `last`: of the lines
+// before; set for the next call.
+std::string redacted_lines(std::string_view lines, const std::vector<std::string>& secrets, SplitLine& last);
 
 // The texts to redact for a variable: if the name is secret, the value and each of its lines, because logs are line by line; the user information of
 // URLs; for other names, literal values after a name in it that sounds secret ({"password": "x"}, --token x), but not program expressions.

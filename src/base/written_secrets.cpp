@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/interruptions.h"
 #include "base/redact.h"
 
 namespace trainstep {
@@ -259,9 +260,9 @@ std::vector<std::string_view> written_secrets(std::string_view text) {
   return found;
 }
 
-std::string without_written_secrets(std::string_view text) { return without(text, written_secrets(text)); }
+namespace {
 
-std::string without_quoted_secrets(std::string_view message) {
+std::string without_quoted(std::string_view message) {
   auto secrets = written_secrets(message);
   std::erase_if(secrets, [&](std::string_view secret) {
     auto before = message.substr(0, static_cast<std::size_t>(secret.data() - message.data()));
@@ -270,5 +271,13 @@ std::string without_quoted_secrets(std::string_view message) {
   });
   return without(message, secrets);
 }
+
+}  // namespace
+
+std::string without_written_secrets(std::string_view text) {
+  return redact_despite_interruptions(text, [](std::string_view shown) { return without(shown, written_secrets(shown)); });
+}
+
+std::string without_quoted_secrets(std::string_view message) { return redact_despite_interruptions(message, without_quoted); }
 
 }  // namespace trainstep

@@ -1,5 +1,6 @@
 #include "base/redact.h"
 
+#include "base/max_line_length.h"
 #include "support/catch.h"
 
 using namespace trainstep;
@@ -83,6 +84,53 @@ TEST_CASE("the beginning of a secret is found where a text was cut off") {
   CHECK(redacted("hf_AbCdEf is another one", secrets) == "hf_AbCdEf is another one");
   CHECK(redacted("named hf_AbCd", secrets) == "named hf_AbCd");  // too short to be useful
   CHECK(redacted("failed while training", secrets) == "failed while training");
+}
+
+TEST_CASE("the end of a secret is found where the beginning of a text was cut off") {
+  const std::vector<std::string> secrets{"hf_AbCdEfGhIjKl", "password-training", "QWJjZGVmZ2hpamts+w=="};
+  CHECK(redacted("CdEfGhIjKl is what follows", secrets) == "[redacted] is what follows");
+  CHECK(redacted("hpamts+w==\"}", secrets) == "[redacted]\"}");
+  CHECK(redacted("another CdEfGhIjKl", secrets) == "another CdEfGhIjKl");
+  CHECK(redacted("GhIjKl", secrets) == "GhIjKl");  // too short to be useful
+  CHECK(redacted("training begins", secrets) == "training begins");
+}
+
+TEST_CASE("a secret that is interrupted by colours or other control characters is redacted, and then the text has none of them") {
+  const std::vector<std::string> secrets{"hf_AbCdEfGhIjKl"};
+  for (const auto* written :
+       {"hf_Ab\033[31mCdEf\033[0mGhIjKl", "\033[1;32mh\033[0mf_AbCdEfGhIj\aKl", "hf_AbCdEf\033]8;;x\aGhIjKl", "hf_AbCdEfGhIjK\x7fl"})
+    CHECK(redacted("\033[1mtoken\033[0m " + std::string(written) + " is wrong", secrets) == "token [redacted] is wrong");
+  CHECK(redacted("\033[1mbold\033[0m", secrets) == "\033[1mbold\033[0m");
+  CHECK(redacted("https://me:ge\033[31mheim\033[0m@host/", {}) == "https://[redacted]@host/");
+}
+
+TEST_CASE("lines of a program show no part of a secret where a line was split, however short it is") {
+  const std::string secret = "hf_AbCdEfGhIjKl";
+  for (std::size_t before = 1; before < secret.size(); ++before) {
+    CAPTURE(before);
+    const std::string filler(max_line_length + 1 - before, 'x');
+    const auto piece = filler + secret.substr(0, before) + '\n', rest = secret.substr(before) + " and more\nnext\n";
+    SplitLine last;
+    CHECK(redacted_lines(piece + rest, {secret}, last) == filler + "[redacted]\n[redacted] and more\nnext\n");
+    CHECK_FALSE(last.goes_on);
+    CHECK(redacted_lines(piece, {secret}, last) == filler + "[redacted]\n");
+    CHECK(last.goes_on);
+    CHECK(redacted_lines(rest, {secret}, last) == "[redacted] and more\nnext\n");
+    CHECK_FALSE(last.goes_on);
+  }
+}
+
+TEST_CASE("the rest of a secret that only its name told is redacted where a line was split") {
+  SplitLine last;
+  const auto filler = std::string(max_line_length - 13, 'x') + " password=ab";
+  CHECK(redacted_lines(filler + "cd\n", {}, last) == filler + "cd\n");  // which without_written_secrets() redacts
+  CHECK(redacted_lines("efgh, and more\nefgh\n", {}, last) == "[redacted], and more\nefgh\n");
+}
+
+TEST_CASE("lines of a program lose known secrets only") {
+  SplitLine last;
+  CHECK(redacted_lines("Bearer abcdefgh hf_AbCdEfGhIjKl\n", {"hf_AbCdEfGhIjKl"}, last) == "Bearer abcdefgh [redacted]\n");
+  CHECK(redacted_lines("l hf_AbC\n", {"hf_AbCdEfGhIjKl"}, last) == "l hf_AbC\n");
 }
 
 TEST_CASE("words of the messages themselves are not redacted, even if a variable has that value") {

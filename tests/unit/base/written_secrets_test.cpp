@@ -10,6 +10,13 @@
 
 using namespace trainstep;
 
+TEST_CASE("the value after a name is redacted though name, sign or value have colours of their own") {
+  for (const auto* text : {"\033[33mpassword\033[0m=\033[32mhunter2\033[0m", "pass\033[1mword\033[0m: hunter2", "pass\aword=hunter2"})
+    CHECK_THAT(without_written_secrets(text), !Catch::Matchers::Contains("hunter2"));
+  CHECK(without_quoted_secrets("\"\033[33mpassword\033[0m: hunter2\"") == "\"password: [redacted]\"");
+  CHECK(without_written_secrets("\033[33mloss\033[0m=0.5") == "\033[33mloss\033[0m=0.5");
+}
+
 TEST_CASE("the value after a name or flag of a secret is redacted, and nothing else") {
   struct Row {
     const char *text, *hidden;

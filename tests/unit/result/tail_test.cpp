@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "result/tail.h"
 
+#include "base/max_line_length.h"
 #include "support/catch.h"
 
 using namespace trainstep::result;
@@ -26,6 +27,19 @@ TEST_CASE("a tail is bounded in bytes, and keeps the end of a line that is too l
   CHECK(tail.lines() == Lines{"bbb", "c"});
   tail.push("0123456789");
   CHECK(tail.lines() == Lines{"456789"});
+}
+
+TEST_CASE("a tail keeps no part of a word where a line is cut, or was split") {
+  Tail tail(10, 8);
+  tail.push("first second third");
+  CHECK(tail.lines() == Lines{" third"});
+  Tail pieces(10, 2 * trainstep::max_line_length);
+  pieces.push(std::string(trainstep::max_line_length - 10, 'x') + " token hf_AbC");
+  pieces.push("dEf and so on");
+  CHECK(pieces.lines().front().ends_with(" token "));
+  CHECK(pieces.lines().back() == " and so on");
+  pieces.push("next line");
+  CHECK(pieces.lines().back() == "next line");
 }
 
 TEST_CASE("a tail of no lines keeps none") {
