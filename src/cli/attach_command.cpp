@@ -11,6 +11,7 @@
 #include "cli/connection.h"
 #include "cli/finish_step.h"
 #include "cli/one_job.h"
+#include "cli/step_command.h"
 #include "cluster/attach.h"
 #include "cluster/jobs.h"
 #include "data/secrets.h"
@@ -67,8 +68,11 @@ Result<int> attach(const JobsCommand& command) {
     listeners.console().info(loop.now(), "detached; the job keeps running");
     finish({Duration(2'000), Duration(10'000)});
   });
+  LearnedSecrets learned(outputs);
+  auto all = listeners.all();
+  all.push_back(&learned);
   cluster::Attachment attachment(loop, connection->transport, connection->credentials,
-                                 {connection->name_space, connection->description, random_seed()}, plan, std::move(job), listeners.all());
+                                 {connection->name_space, connection->description, random_seed()}, plan, std::move(job), all);
   reader.emplace(loop, listeners.own_log(), [&attachment](Pressure pressure) { attachment.hold_output(pressure); });
   attachment.begin([&](cluster::Session::Done done) {
     if (over) return;

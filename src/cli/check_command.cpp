@@ -15,6 +15,7 @@
 #include "cluster/kubeflow_store.h"
 #include "cluster/preflight.h"
 #include "cluster/remote.h"
+#include "cluster/secret_values.h"
 #include "data/yaml.h"
 #include "process/child.h"
 
@@ -120,6 +121,7 @@ Result<int> check(const StepCommand& command) {
   ASSIGN(auto inputs, read_inputs(command));
   ASSIGN(auto place, find_cluster(command.context, inputs.request.name_space));
   Connection connection(std::move(place), Access::write);  // dry runs and access reviews
+  connection.client.on_secret([&inputs](const Json& read) { conceal_also(inputs, cluster::secrets_of(read)); });
   ASSIGN(auto facts, facts_of(connection));
   std::string access_mode;
   Json secret;

@@ -35,10 +35,11 @@ constexpr Duration after_the_start{5'000};
 class ClusterRun {
  public:
   // `notices`: logged at the start.
-  ClusterRun(const StepCommand& command, const step::Inputs& inputs, std::vector<std::string> notices, ClusterConnection place,
+  ClusterRun(const StepCommand& command, step::Inputs inputs, std::vector<std::string> notices, ClusterConnection place,
              std::unique_ptr<Recorder> recorder)
-      : m_inputs(inputs),
-        m_folders(inputs),
+      : m_inputs(std::move(inputs)),
+        m_learned(m_inputs),
+        m_folders(m_inputs),
         m_termination_log(command.termination_log),
         m_notices(std::move(notices)),
         m_listeners(m_loop, command.log_options, std::move(recorder)),
@@ -73,6 +74,7 @@ class ClusterRun {
   std::vector<run::Listener*> listeners() {
     auto listeners = m_listeners.all();
     listeners.push_back(&m_network);
+    listeners.push_back(&m_learned);
     return listeners;
   }
 
@@ -113,7 +115,8 @@ class ClusterRun {
     return options;
   }
 
-  const step::Inputs& m_inputs;
+  step::Inputs m_inputs;
+  LearnedSecrets m_learned;
   step::HeldFolders m_folders;
   std::string m_termination_log;
   std::vector<std::string> m_notices;

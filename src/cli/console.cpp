@@ -77,7 +77,7 @@ void Console::output(Time at, const std::string& member, std::string_view lines)
 void Console::unfinished(Time at, const std::string& member, std::string_view line) {
   if (!m_log.terminal() || !m_log.shows(log::Level::info)) return;
   const auto begun = !m_bar;
-  m_bar = Bar{member, std::string(line.substr(line.size() - std::min(line.size(), max_bar_length))), at};
+  m_bar = Bar{member, m_log.without_hidden(line.substr(line.size() - std::min(line.size(), max_bar_length))), at};
   if (!begun) return;
   refresh_later();
 }

@@ -26,6 +26,7 @@ class Console : public run::Listener {
 
   void info(Time at, const std::string& text) override { m_log.write(at, log::Level::info, text); }
   void warn(Time at, const std::string& text) override { m_log.write(at, log::Level::warning, text); }
+  void hide(const std::vector<std::string>& secrets) override { m_log.hide(secrets); }
   void output(Time at, const std::string& member, std::string_view lines) override;
   void unfinished(Time at, const std::string& member, std::string_view line) override;
   void progress(Time at, int done, int of) override;

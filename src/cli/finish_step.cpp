@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/redact.h"
 #include "base/regular_file.h"
 #include "cli/termination_log.h"
 #include "job_types/job_type.h"
@@ -55,7 +56,8 @@ void write_last_words(const step::StepSummary& summary, const std::string& termi
   if (summary.plan != nullptr)
     for (const auto& variable : summary.plan->environment)
       if (variable.value.is_string()) variables.push_back(variable.name + "=" + variable.value.get<std::string>());
-  write_termination_log(termination_log, step::closing_lines(summary).front(), std::move(variables));
+  const auto sentence = redacted(step::closing_lines(summary).front(), step::secrets_of(summary.inputs, summary.plan));
+  write_termination_log(termination_log, sentence, std::move(variables));
 }
 
 // Where a file is before the outputs are committed.

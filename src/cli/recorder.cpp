@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/links.h"
+#include "base/redact.h"
 #include "base/write.h"
 #include "cli/exit_code_file.h"
 #include "data/secrets.h"
@@ -79,7 +80,14 @@ void Recorder::begins(const follow::RunState& machine, Time at) {
   write(machine.record_head(at));
 }
 
-void Recorder::event(const follow::Event& event) { write(follow::record_of(event)); }
+void Recorder::event(const follow::Event& event) {
+  const auto* output = std::get_if<follow::MemberOutput>(&event.what);
+  if (output == nullptr) return write(follow::record_of(event));
+  auto shown = *output;
+  const auto lines = redacted_lines(output->lines, m_secrets, m_split[output->member]);
+  shown.lines = lines;
+  write(follow::record_of({event.at, shown}));
+}
 
 void Recorder::ends(const result::Verdict& verdict, Time at) {
   if (m_begun) write(follow::record_of(verdict, at));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/file_lock.h"
+#include "base/redact.h"
 #include "base/result.h"
 #include "result/verdict.h"
 #include "run/listener.h"
@@ -29,6 +31,7 @@ class Recorder : public run::Listener {
   void on_problem(std::function<void(const std::string&)> tell) { m_tell = std::move(tell); }
   void begins(const follow::RunState& machine, Time at) override;
   void event(const follow::Event& event) override;
+  void hide(const std::vector<std::string>& secrets) override { m_secrets.insert(m_secrets.end(), secrets.begin(), secrets.end()); }
   // The last line. A run that never started has none.
   void ends(const result::Verdict& verdict, Time at);
 
@@ -41,6 +44,7 @@ class Recorder : public run::Listener {
   FileLock m_lock;  // of a regular file
   std::string m_path, m_waiting;
   std::vector<std::string> m_secrets;
+  std::map<follow::MemberIndex, SplitLine> m_split;
   std::function<void(const std::string&)> m_tell;
   bool m_begun = false, m_broken = false;
 };

@@ -40,6 +40,11 @@ void conceal_all(step::Inputs& inputs, const plan::Plan& plan) {
   conceal(inputs.secrets);
 }
 
+void conceal_also(step::Inputs& inputs, const std::vector<std::string>& secrets) {
+  inputs.secrets.insert(inputs.secrets.end(), secrets.begin(), secrets.end());
+  conceal(inputs.secrets);
+}
+
 std::vector<std::string> notices_of(const step::Inputs& inputs, const plan::Plan& plan) {
   auto notices = inputs.not_passed_on;
   for (auto& notice : step::secrets_in_clear(plan)) notices.push_back(std::move(notice));

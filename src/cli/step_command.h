@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "log/level.h"
 #include "plan/plan.h"
+#include "run/listener.h"
 #include "step/inputs.h"
 
 namespace trainstep::cli {
@@ -32,6 +33,17 @@ struct StepCommand {
 Result<step::Inputs> read_inputs(const StepCommand& command);
 // Before anything is printed about the plan: adds its secrets to those of the inputs, and keeps them out of all output from now on (conceal()).
 void conceal_all(step::Inputs& inputs, const plan::Plan& plan);
+// Adds texts that became known later, from a Secret, and keeps them out of all output as well.
+void conceal_also(step::Inputs& inputs, const std::vector<std::string>& secrets);
+// Does so with the Secrets of a run, while it is being followed. The inputs must outlive it.
+class LearnedSecrets : public run::Listener {
+ public:
+  explicit LearnedSecrets(step::Inputs& inputs) : m_inputs(inputs) {}
+  void hide(const std::vector<std::string>& secrets) override { conceal_also(m_inputs, secrets); }
+
+ private:
+  step::Inputs& m_inputs;
+};
 // Notices for the user who starts a job in a cluster, about its secrets and about variables that are not passed on.
 std::vector<std::string> notices_of(const step::Inputs& inputs, const plan::Plan& plan);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cluster/rules.h"
+#include "cluster/secret_values.h"
 
 namespace trainstep::cluster {
 
@@ -39,6 +40,9 @@ void Session::log(const std::string& line) {
 void Session::begin(std::function<void(Done)> done) {
   m_done = std::move(done);
   m_began = m_loop.now();
+  m_home.on_secret([this](const Json& secret) {
+    for (auto* listener : m_listeners) listener->hide(secrets_of(secret));
+  });
   m_home.on_trouble([this](const std::string& reason) { log(reason.empty() ? "the API server is responding again" : reason + "; trying again"); });
   if (in_pod()) return m_own_facts.look();
   auto facts = m_options.facts.value_or(Facts{});

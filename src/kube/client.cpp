@@ -42,6 +42,7 @@ struct Client::Call {
   bool late = false;                     // no further attempt
   bool silence_counts = true;
   bool surely_there = false, doubts_refusals = false;
+  bool reads_secret = false;
   http::Transport::Id exchange = 0;
   Timer pause;
   Timer limit;
@@ -248,6 +249,7 @@ void Client::finish(CallId id, Answer answer) {
   call->limit.cancel();
   call->pause.cancel();
   m_connection_health.forget(call.get());
+  if (answer && call->reads_secret && m_on_secret) m_on_secret(*answer);
   if (call->done) call->done(std::move(answer));  // last: may destroy this object
 }
 
@@ -308,7 +310,9 @@ void name_kind(Json& item, const std::string& version, const std::string& list_k
 
 PendingCall Client::get(const Path& path, const http::Query& query, Retry retry, Done done) {
   const auto id = begin(request("GET", path, query), "get " + path.describe(), retry, std::move(done));
-  if (path.subresource.empty()) m_calls.at(id)->names = path.name;
+  auto& call = *m_calls.at(id);
+  if (path.subresource.empty()) call.names = path.name;
+  call.reads_secret = path.plural == "secrets";
   return {*this, id};
 }
 

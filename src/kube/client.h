@@ -78,6 +78,8 @@ class Client {
   Client& operator=(const Client&) = delete;
   ~Client();  // cancels everything
   void on_trouble(OnHealthChange trouble) { m_connection_health.on_change(std::move(trouble)); }
+  // Called with every Secret that was read, before the reader gets it.
+  void on_secret(std::function<void(const Json& secret)> call) { m_on_secret = std::move(call); }
 
   // A 2xx that is not about the object named by the path is not from an API server: the call is retried, and fails with status 502. The same applies
   // to patches and DELETEs.
@@ -139,6 +141,7 @@ class Client {
   std::shared_ptr<Credentials> m_credentials;
   std::mt19937_64 m_random;
   ConnectionHealth m_connection_health;
+  std::function<void(const Json&)> m_on_secret;
   std::map<CallId, std::unique_ptr<Call>> m_calls;
   ServerClock m_clock;
   std::string m_token;    // the last one sent

@@ -160,8 +160,17 @@ void Log::conclude(Time at, bool succeeded, std::string_view text) {
   m_own->logger.set_level(spdlog_level(m_level));
 }
 
+void Log::hide(const std::vector<std::string>& secrets) {
+  m_secrets.insert(m_secrets.end(), secrets.begin(), secrets.end());
+  m_hidden.insert(m_hidden.end(), secrets.begin(), secrets.end());
+}
+
+std::string Log::without_hidden(std::string_view output) const { return m_hidden.empty() ? std::string(output) : redacted(output, m_hidden); }
+
 void Log::output(Time at, std::string_view replica, std::string_view lines) {
   if (!shows(Level::info) || drop(lines, false)) return;
+  std::string kept;
+  if (!m_hidden.empty()) lines = kept = redacted_lines(lines, m_hidden, m_split[std::string(replica)]);
   const bool plain = is_plain(lines);
   while (!lines.empty()) {
     const auto end = lines.find('\n');

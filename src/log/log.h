@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/redact.h"
 #include "base/time.h"
 #include "log/level.h"
 #include "log/writer.h"
@@ -24,6 +27,9 @@ class Log {
   [[nodiscard]] bool shows(Level level) const;
   // Writes a line of our own, with secrets redacted (base/redact.h) and control characters escaped (base/printable.h), and commits it.
   void write(Time at, Level level, std::string_view text);
+  // From now on these texts are redacted, too, also in the output of replicas.
+  void hide(const std::vector<std::string>& secrets);
+  [[nodiscard]] std::string without_hidden(std::string_view output) const;
   // The result of the run: shown at every level.
   void conclude(Time at, bool succeeded, std::string_view text);
   // Complete lines of a replica's output, each with its newline; written at the next commit().
@@ -51,6 +57,8 @@ class Log {
   bool m_terminal, m_colours;
   Level m_level;
   std::vector<std::string> m_secrets;
+  std::vector<std::string> m_hidden;         // in the output of replicas
+  std::map<std::string, SplitLine> m_split;  // by replica
   Time m_began;
   bool m_drawn = false;
   bool m_may_drop = false;

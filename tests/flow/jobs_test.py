@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """list, logs, attach and stop with a scripted API server: commands that only read never write, whatever goes wrong, and an empty RUN selects no job."""
+import base64
 import http.server
 import json
 import re
@@ -281,6 +282,24 @@ def test_secrets_that_a_refusal_quotes_are_not_shown(api, environment, command, 
     assert ended.returncode == 2, told
     assert "literals [redacted], [redacted] and [redacted]" in told
     assert not re.search("(key|db|hf)-12345678", told)
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_keys_of_the_configuration_secret_that_a_refusal_quotes_are_not_shown(api, environment, command, tmp_path):
+    keys = {"minio-accesskey": "acc-12345678", "minio-secretkey": "sec-12345678"}
+    values = {"minio-url": "store.example:9000", "minio-bucket": "bucket-1", **keys}
+    api.secrets = [{"metadata": {"name": "training", "namespace": "lab"}, "data": {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}}]
+    api.refusal = "literals acc-12345678, sec-12345678 and " + base64.b64encode(b"sec-12345678").decode()
+    words = [command, "--context", "c", "--cluster-configuration-secret", "training", "--train-specification", json.dumps({"image": "a", "command": ["train"]})]
+    message = tmp_path / "remark"
+    message.touch()
+    if command == "run":
+        words += ["--log-level", "debug", "--record", str(tmp_path / "record"), "--report", str(tmp_path / "report.html")]
+    ended = trainstep(environment | {"TRAINSTEP_TERMINATION_LOG": str(message)}, *words)
+    told = [ended.stdout + ended.stderr] + [file.read_text() for file in sorted(tmp_path.glob("re*")) if command == "run"]
+    assert ended.returncode == 2, told
+    assert all("literals [redacted], [redacted] and [redacted]" in text for text in told), told
+    assert not re.search("(acc|sec)-12345678|" + base64.b64encode(b"sec-12345678").decode(), "".join(told))
 
 
 def test_logs_are_those_of_the_program(api, environment):

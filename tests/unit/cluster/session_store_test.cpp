@@ -70,6 +70,18 @@ TEST_CASE_METHOD(Step, "data without another route goes through Kubeflow's store
   CHECK(owned.size() == 1);
 }
 
+TEST_CASE_METHOD(Step, "the credentials in a Secret that the step reads are hidden by all listeners, wherever the job is") {
+  const bool configures = GENERATE(true, false);
+  const bool elsewhere = configures && GENERATE(true, false);
+  if (configures) configured({{"minio-url", "store"}, {"minio-bucket", "b"}, {"minio-accesskey", "key"}, {"minio-secretkey", "secret"}});
+  if (elsewhere) configuration.insert({{"remote-host", "https://remote"}, {"remote-token", "token-1234"}});
+  run();
+  REQUIRE(created);
+  CHECK(std::ranges::find(told.hidden, "secret") != told.hidden.end());
+  CHECK((std::ranges::find(told.hidden, "token-1234") != told.hidden.end()) == elsewhere);
+  CHECK(std::ranges::find(told.hidden, "b") == told.hidden.end());
+}
+
 TEST_CASE_METHOD(Step, "without such a store they are refused as before") {
   answers = false;
   run();

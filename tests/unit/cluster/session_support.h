@@ -22,6 +22,8 @@ struct Told : run::Listener {
   std::string text;
   void info(Time /*now*/, const std::string& line) override { text += line + '\n'; }
   void warn(Time /*now*/, const std::string& line) override { text += line + '\n'; }
+  void hide(const std::vector<std::string>& secrets) override { hidden.insert(hidden.end(), secrets.begin(), secrets.end()); }
+  std::vector<std::string> hidden;
   [[nodiscard]] std::size_t count(const std::string& part) const {
     std::size_t found = 0;
     for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;

@@ -107,6 +107,16 @@ TEST_CASE("a bar that was drawn again and again is one line in a file: its last 
   CHECK(text == "[main] 100%|####|\n");
 }
 
+TEST_CASE("a text that is to be hidden is in no line from then on, those of replicas included") {
+  const auto text = written({}, [](Log& log) {
+    log.output(began, "worker-0", "hunter22\n");
+    log.hide({"hunter22"});
+    log.write(began, Level::info, "hunter22");
+    log.output(began, "worker-0", "is hunter22\nhun\033[1mter22\nBearer abcdefgh\n");
+  });
+  CHECK(text == "[worker-0] hunter22\n[trainstep]  0:00  [redacted]\n[worker-0] is [redacted]\n[worker-0] [redacted]\n[worker-0] Bearer abcdefgh\n");
+}
+
 TEST_CASE("our own lines contain no secrets, lines of replicas are unchanged") {
   const auto text = written({.secrets = {"hunter22"}}, [](Log& log) {
     log.write(began, Level::info, "get https://me:pw@host/?X-Amz-Signature=abc with hunter22");
