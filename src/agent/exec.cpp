@@ -3,7 +3,9 @@
 
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <random>
+#include <string>
 
 #include "agent/launcher.h"
 #include "agent/pod_message.h"
@@ -11,6 +13,7 @@
 #include "http/bulk_transport.h"
 #include "http/observed_transport.h"
 #include "http/waiting.h"
+#include "objectstore/credentials.h"
 #include "process/descendants.h"
 #include "process/signals.h"
 
@@ -60,9 +63,17 @@ void leave(const PodReport& report, const ExecOptions& options) {
     write_termination_message(report, options.termination_log);
 }
 
+// Kubernetes gives the program what is in the Secret. Before anything reads the environment.
+void clean_credentials() {
+  for (const auto* name : objectstore::credential_variables)
+    if (const auto* value = std::getenv(name); value != nullptr && objectstore::credential(value) != value)
+      ::setenv(name, std::string(objectstore::credential(value)).c_str(), 1);
+}
+
 }  // namespace
 
 int exec(const plan::Task& task, const ExecOptions& options) {
+  clean_credentials();
   process::become_subreaper();
   // Permanently: a signal that arrives between two handlers waits for the second; and a pod's first process would lose a signal that it does not
   // handle.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/job_place.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "cluster/claim_links.h"
@@ -73,8 +76,22 @@ Result<void> JobPlace::route(plan::Plan& plan) {
   }
   TRY(route_data(plan, m_facts));
   for (const auto& line : links_astray(plan)) m_context.log(line);
+  warn_of_blanks(plan);
   plan.data.task.attempt = m_context.attempt;
   return {};
+}
+
+// Kubernetes gives the value to the program as it is; only the agent can mend it, and the copy for another cluster is mended.
+void JobPlace::warn_of_blanks(const plan::Plan& plan) const {
+  const auto is_of_secret = [&](const plan::EnvironmentVariable& variable) {
+    const auto* secret = find(variable.value, "secret");
+    return secret != nullptr && *secret == m_context.configuration_secret;
+  };
+  if (plan.data.has_agent() || m_remote || std::ranges::none_of(plan.environment, is_of_secret)) return;
+  for (const auto& key : blank_ended_keys(m_configuration))
+    m_context.log(
+        fmt::format("Secret {}, {}: a blank or line break surrounds the value, and the program gets it like this; write it without (printf %s)",
+                    m_context.configuration_secret, key));
 }
 
 std::vector<OwnedObject> JobPlace::owned_objects(const plan::Plan& plan) const {

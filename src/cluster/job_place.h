@@ -78,6 +78,7 @@ class JobPlace {
   void add_keys(StepData::Context& context, const plan::Plan& plan) const;
 
  private:
+  void warn_of_blanks(const plan::Plan& plan) const;
   Result<void> connect_elsewhere(const Json& secret, bool in_haste);
 
   Context m_context;

@@ -11,6 +11,7 @@
 #include "data/digest.h"
 #include "kube/token_source.h"
 #include "objectstore/address.h"
+#include "objectstore/credentials.h"
 #include "objectstore/provider.h"
 
 namespace trainstep::cluster {
@@ -31,7 +32,12 @@ class Values {
     if (!value->is_string()) return input_error(what(key) + ": not a string");
     auto text = decode_base64(value->get_ref<const std::string&>());
     if (!text) return input_error(what(key) + ": not valid base64");
-    return std::string(trim(*text));
+    return std::string(objectstore::credential(*text));
+  }
+  [[nodiscard]] bool ends_with_blanks(std::string_view key) const {
+    const auto* value = trainstep::find(m_data, key);
+    const auto text = value != nullptr && value->is_string() ? decode_base64(value->get_ref<const std::string&>()) : std::string();
+    return text && objectstore::credential(*text) != *text;
   }
   [[nodiscard]] std::string what(std::string_view key) const { return fmt::format("Secret {}, {}", m_name, key); }
   // It exists and is not empty: a Secret made from a template may have keys without a value.
@@ -177,6 +183,13 @@ Result<std::optional<JobStore>> job_store(const Json& secret, const std::optiona
   TRY(read_place(values, otherwise.has_value(), store.folder.uri));
   TRY(read_keys(values, otherwise.has_value(), store));
   return std::optional(std::move(store));
+}
+
+std::vector<std::string> blank_ended_keys(const Json& secret) {
+  std::vector<std::string> keys;
+  for (const auto* key : {"minio-accesskey", "minio-secretkey"})
+    if (Values(secret).ends_with_blanks(key)) keys.emplace_back(key);
+  return keys;
 }
 
 Result<std::string> access_mode(const Json& secret) {

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "data/json.h"
 #include "kube/credentials.h"
@@ -27,6 +28,8 @@ struct JobStore {
 // (default: us-east-1, or what the store itself reports). nullopt: there is no minio-url, and nothing else names a server. `otherwise` replaces each
 // missing one; the two credentials only together. Errors as above.
 Result<std::optional<JobStore>> job_store(const Json& secret, const std::optional<plan::JobFolder>& otherwise = {});
+// The keys of that store that are not as they are used: blanks or a line break surround the value.
+std::vector<std::string> blank_ended_keys(const Json& secret);
 // Defaults for a store that is only given by its URL, as in "Train model job": bucket, folder, and the credentials of Kubeflow Pipelines' own store.
 plan::JobFolder usual_folder();
 // `access-mode` of claims that are created for jobs ("ReadWriteOnce", …); empty: not given. Error (input): Kubernetes has no such mode.

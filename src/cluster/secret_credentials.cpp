@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/printable.h"
-#include "base/text.h"
 #include "cluster/data.h"
 #include "cluster/objects.h"
 #include "data/digest.h"
@@ -19,7 +18,7 @@ constexpr Duration keys_timeout{60'000};
 Result<std::string> decoded(const Json& secret, const std::string& key) {
   const auto* data = at(&secret, "data");
   const auto text = decode_base64(cluster::text(data, key));
-  const auto value = trim(text ? std::string_view(*text) : std::string_view());
+  const auto value = objectstore::credential(text ? std::string_view(*text) : std::string_view());
   if (!value.empty() && !has_control(value)) return std::string(value);
   const auto name = cluster::text(metadata_of(secret), "name");
   if (at(data, key) == nullptr) return input_error(fmt::format("Secret {}: no key {}", name, key));

@@ -30,8 +30,8 @@ class InFiles : public CredentialsProvider {
     Credentials keys;
     ASSIGN(const auto access_key, read_file(m_files.access_key, largest));
     ASSIGN(const auto secret_key, read_file(m_files.secret_key, largest));
-    keys.access_key = trim(access_key);
-    keys.secret_key = trim(secret_key);
+    keys.access_key = credential(access_key);
+    keys.secret_key = credential(secret_key);
     if (keys.access_key.empty()) return input_error(m_files.access_key.string() + " is empty: no access key");
     if (keys.secret_key.empty()) return input_error(m_files.secret_key.string() + " is empty: no secret key");
     return keys;
@@ -42,6 +42,8 @@ class InFiles : public CredentialsProvider {
 
 }  // namespace
 
+std::string_view credential(std::string_view text) { return trim(text); }
+
 std::unique_ptr<CredentialsProvider> fixed_credentials(Credentials keys) { return std::make_unique<Fixed>(std::move(keys)); }
 
 std::unique_ptr<CredentialsProvider> credentials_in_files(CredentialsFiles files) { return std::make_unique<InFiles>(std::move(files)); }
@@ -49,9 +51,10 @@ std::unique_ptr<CredentialsProvider> credentials_in_files(CredentialsFiles files
 std::unique_ptr<CredentialsProvider> credentials_in_environment(const std::map<std::string, std::string>& environment) {
   const auto value = [&](const char* name) {
     const auto found = environment.find(name);
-    return found == environment.end() ? std::string() : found->second;
+    return found == environment.end() ? std::string() : std::string(credential(found->second));
   };
-  Credentials keys{value("AWS_ACCESS_KEY_ID"), value("AWS_SECRET_ACCESS_KEY"), value("AWS_SESSION_TOKEN")};
+  const auto& [access_key, secret_key, token] = credential_variables;
+  Credentials keys{value(access_key), value(secret_key), value(token)};
   if (keys.access_key.empty() || keys.secret_key.empty()) return nullptr;
   return fixed_credentials(std::move(keys));
 }

@@ -2,16 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "objectstore/signature.h"
 
 namespace trainstep::objectstore {
+
+// A key or token as a Secret or a variable has it, without the blanks and line breaks around it: a Secret written with echo ends with one.
+std::string_view credential(std::string_view text);
+
+// Those of the AWS SDKs: access key, secret key, session token.
+inline constexpr std::array<const char*, 3> credential_variables{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"};
 
 class CredentialsProvider {
  public:

@@ -82,6 +82,19 @@ TEST_CASE_METHOD(Step, "the credentials in a Secret that the step reads are hidd
   CHECK(std::ranges::find(told.hidden, "b") == told.hidden.end());
 }
 
+TEST_CASE_METHOD(Step, "a key that a program without an agent gets with a line break is reported") {
+  const bool ends = GENERATE(true, false);
+  configured({{"minio-url", "store"}, {"minio-bucket", "b"}, {"minio-accesskey", "key"}, {"minio-secretkey", ends ? "secret\n" : "secret"}});
+  request.train_specification = R"({"image": "i", "command": ["train"]})";
+  request.inputs.clear();
+  request.train_parameters = Json::object();
+  request.job_options = {{"environment", {{"TENSORBOARD_S3_ADDRESS", "s3://b/logs"}}}};
+  run();
+  REQUIRE(created);
+  CHECK(variable("AWS_SECRET_ACCESS_KEY") == Json{{"name", "training"}, {"key", "minio-secretkey"}});
+  CHECK(told.count("Secret training, minio-secretkey: a blank or line break surrounds the value") == (ends ? 1 : 0));
+}
+
 TEST_CASE_METHOD(Step, "without such a store they are refused as before") {
   answers = false;
   run();

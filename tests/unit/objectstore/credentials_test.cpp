@@ -69,6 +69,15 @@ TEST_CASE_METHOD(Pod, "credentials of the environment take precedence over all o
   CHECK(service.asked().empty());
 }
 
+TEST_CASE_METHOD(Pod, "credentials lose the newline with which echo ends a Secret, wherever they come from") {
+  begin({{"AWS_ACCESS_KEY_ID", "a\n"}, {"AWS_SECRET_ACCESS_KEY", "s \r\n"}, {"AWS_SESSION_TOKEN", "t\n"}});
+  CHECK(ask() == "a s t");
+  const CredentialsFiles files{here.path() / "accesskey", here.path() / "secretkey"};
+  REQUIRE(write_file_atomically(files.access_key, "a\n"));
+  REQUIRE(write_file_atomically(files.secret_key, "s \r\n"));
+  CHECK(ask(*credentials_in_files(files)) == "a s ");
+}
+
 TEST_CASE_METHOD(Pod, "a web identity is exchanged, its keys are kept until five minutes before their end") {
   begin(web_identity());
   service.reply(Reply::lost());
