@@ -37,9 +37,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view usual_run_dir = "trainstep-runs";
-// How long the gang may take to end if the guard was killed, which is treated as a stop request.
-constexpr Duration orphaned_grace{5'000};
-constexpr Duration guard_timeout{1'000};  // of the guard, for a reader of stderr
+// The guard ends by no other signal. A run whose guard was killed is cancelled …
+constexpr int guards_end = SIGKILL;
+constexpr Duration orphaned_grace{5'000};  // … and its gang may take this long to end
+constexpr Duration guard_timeout{1'000};   // of the guard, for a reader of stderr
 
 follow::Rules rules_of(const plan::Plan& plan) {
   follow::Rules rules;
@@ -107,7 +108,7 @@ int stopped_meanwhile(int guard_fd) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP})
     if (sigismember(&pending, signal) == 1 && sigismember(&stops, signal) == 1) return signal;
   pollfd guard{guard_fd, POLLIN, 0};
-  return guard_fd >= 0 && ::poll(&guard, 1, 0) > 0 ? SIGTERM : 0;
+  return guard_fd >= 0 && ::poll(&guard, 1, 0) > 0 ? guards_end : 0;
 }
 
 // A step with local processes, from the plan to its exit code.
@@ -131,7 +132,7 @@ class LocalRun {
     if (guard_fd >= 0) {
       m_loop.on_readable(guard_fd, [this, guard_fd] {  // the guard was killed: only we can end the gang
         m_loop.forget(guard_fd);
-        stop(SIGTERM);
+        stop(guards_end);
         m_loop.after(orphaned_grace, [this] { stop(SIGINT); });  // the second one ends the grace
       });
     }
@@ -172,7 +173,7 @@ class LocalRun {
   Result<void> go_on(int guard_fd) {
     m_pipeline.stopped = stopped_meanwhile(guard_fd);
     if (m_pipeline.stopped == 0) return {};
-    const auto said = result::signal_name(m_pipeline.stopped) + " received: the training's outputs are not delivered";
+    const auto said = result::describe_stop(m_pipeline.stopped) + ": the training's outputs are not delivered";
     m_listeners.console().info(m_loop.now(), said);
     return Error{ErrorKind::cancelled, said};
   }

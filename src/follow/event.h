@@ -63,7 +63,7 @@ struct BackendFailed {
 };  // no more events follow; the job could not be started or was lost
 struct StopRequested {
   int signal;
-};  // SIGTERM or SIGINT: a request to stop
+};  // SIGTERM or SIGINT: a request to stop. SIGKILL: of the guard of a local run (process/guard.h)
 struct TimerFired {
   int timer;
 };

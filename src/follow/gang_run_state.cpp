@@ -174,7 +174,7 @@ void GangRunState::on(const BackendFailed& failed, Time at) {
 
 void GangRunState::on(const StopRequested& request, Time at) {
   if (!m_verdict) {
-    info(fmt::format("{} received: cancelling the training", result::signal_name(request.signal)));
+    info(result::describe_stop(request.signal) + ": cancelling the training");
     decide({result::VerdictClass::cancelled, "", std::nullopt, false, request.signal}, at);
   } else if (request.signal == SIGINT || m_verdict->verdict_class == result::VerdictClass::succeeded) {
     stop_members(request.signal == SIGINT ? Duration{} : m_rules.policy.stop_grace, false);

@@ -97,6 +97,11 @@ std::string describe(const Verdict& verdict) {
   return printable(text);
 }
 
+std::string describe_stop(int signal) {
+  const auto name = signal_name(signal);
+  return signal == SIGKILL ? fmt::format("trainstep's first process was killed by {}, from outside or out of memory", name) : name + " received";
+}
+
 std::string signal_name(int signal) {
   constexpr std::array<std::pair<int, std::string_view>, 20> names{
       {{SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"}, {SIGILL, "SIGILL"},   {SIGTRAP, "SIGTRAP"},

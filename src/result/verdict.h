@@ -58,6 +58,9 @@ std::string describe(const Verdict& verdict);
 // "worker-1 exited with code 3", "worker-1 was killed by SIGKILL (9): OOMKilled"
 std::string describe(const FirstFailure& failure);
 
+// "SIGTERM (15) received"; for SIGKILL, which nobody can receive, that it ended the guard (process/guard.h).
+std::string describe_stop(int signal);
+
 // "SIGKILL (9)"; "signal 63" if it has no common name.
 std::string signal_name(int signal);
 

@@ -64,7 +64,9 @@ def test_killed_guard_leaves_no_process(gang, distribution, ranks, script, optio
     gang.start(script, distribution, options).until_said("] ready", ranks)
     gang.process.kill()
     gang.assert_gone()
-    assert "cancelled" in gang.output()
+    assert "trainstep's first process was killed by SIGKILL (9), from outside or out of memory: cancelling the training" in gang.output()
+    assert "cancelled by SIGKILL (9)" in gang.output()
+    assert "SIGTERM" not in gang.output()
 
 
 @KINDS
