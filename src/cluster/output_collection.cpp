@@ -40,7 +40,7 @@ void OutputCollection::limit(const std::string& option, const std::string& of, c
           fmt::format("the training succeeded; the limit of {} for {} (job_options.limits.{}) was exceeded while its outputs were being fetched",
                       trainstep::describe(time), of, option),
           std::nullopt, false, 0},
-         Data::left);
+         Data::unfinished);
   }));
 }
 

@@ -115,6 +115,10 @@ void StepCleanup::job_cleaned_up(std::string problem, bool stays) {
   if (keeps_data()) {
     if (m_context.data && m_verdict.verdict_class != succeeded && m_verdict.verdict_class != interrupted)
       for (const auto& line : m_context.data->left_on_claims()) problem = join(std::move(problem), line);
+    if (m_context.data && stays && !plan.data.uploads.empty() && plan.options.cleanup != "never")
+      return m_context.data->remove_used_inputs([this, problem](const Result<void>& inputs) {
+        end(inputs ? problem : join(problem, "cannot remove the job's inputs: " + inputs.error().message));
+      });
     return end(std::move(problem));
   }
   if (m_verdict.verdict_class == cancelled && resumes()) {

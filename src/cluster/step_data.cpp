@@ -206,9 +206,9 @@ Result<void> StepData::claim_outputs() {
 }
 
 void StepData::remove_inputs(const Done& done) {
-  const bool sent = m_delivery != nullptr;
+  const bool sent = m_delivery != nullptr;  // by this object
   m_delivery.reset();
-  m_removal.remove_inputs(sent, done);
+  m_removal.remove_inputs(sent ? 2 : 3, done);
 }
 
 void StepData::download(std::vector<run::OutputFound>& outputs, Done done) {

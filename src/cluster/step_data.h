@@ -64,6 +64,8 @@ class StepData {
   [[nodiscard]] bool has_uploaded() const { return m_delivery != nullptr; }
   // Ends an upload in progress, and removes the inputs from the prefix. Errors: as above.
   void remove_inputs(const Done& done);
+  // The same after the training, which has used them.
+  void remove_used_inputs(const Done& done) { m_removal.remove_inputs(1, done); }
   // Keeps others away from the step's paths that download() is to fill. Errors: input (another run writes there), denied, internal.
   Result<void> claim_outputs();
   // Downloads those of `outputs` that the run has written from the job's prefix to where they wait for commit(): OutputFound::pending. Errors: as

@@ -28,8 +28,7 @@ void StepDataRemoval::open(Done done) {
   });
 }
 
-void StepDataRemoval::remove_inputs(bool sent, const Done& done) {
-  const int looks = sent ? 2 : 3;  // requests that were sent before the upload was cancelled may still take effect
+void StepDataRemoval::remove_inputs(int looks, const Done& done) {
   unless_replaced(done, [this, looks, done] {
     open([this, looks, done](Result<void> opened) {
       if (!opened) return done(std::move(opened));

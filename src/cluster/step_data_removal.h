@@ -35,8 +35,8 @@ class StepDataRemoval {
   StepDataRemoval(const StepDataRemoval&) = delete;
   StepDataRemoval& operator=(const StepDataRemoval&) = delete;
 
-  // The functions of StepData. `sent`: this process has uploaded them.
-  void remove_inputs(bool sent, const Done& done);
+  // The functions of StepData. `looks`: how often, because an upload that was cancelled may still take effect.
+  void remove_inputs(int looks, const Done& done);
   void remove_prefix(const Done& done);
   void remove_unfinished(bool checkpoints_stay, Duration limit, const Done& done);
   [[nodiscard]] std::vector<std::string> left_on_claims() const;

@@ -476,6 +476,7 @@ TEST_CASE_METHOD(Attempts, "a model whose list was removed is kept, and the step
   CHECK(attempt() == result::VerdictClass::system);
   CHECK_THAT(problem, Contains("what is left of the delivered outputs is kept at s3://bkt/" + prefix));
   CHECK(objects.contains(prefix + "/outputs/model/weights"));
+  CHECK_FALSE(objects.contains(prefix + "/inputs/data/a"));
 }
 
 TEST_CASE_METHOD(Attempts, "the data of a program that has written no model go, and what cannot be put in its place stays") {
@@ -549,6 +550,7 @@ TEST_CASE_METHOD(Attempts, "a store that answers no more while the model is fetc
   loop.run(1min);
   CHECK_THAT(problem, Contains("what the training has delivered is kept at s3://bkt/" + prefix));
   CHECK(objects.contains(prefix + "/outputs/model/weights"));
+  CHECK_FALSE(objects.contains(prefix + "/inputs/data/a"));
   CHECK(model() == "(none)");
 }
 
