@@ -25,6 +25,9 @@ constexpr std::int64_t max_memory = std::int64_t{128} << 10U;
 constexpr int max_matches = 10;
 constexpr std::size_t near_end = 1000;
 constexpr std::size_t max_word_length = 100;
+// A search takes up to a nanosecond for each byte and instruction of its pattern: for megabytes, seconds in which no signal is handled.
+constexpr std::size_t most_read = std::size_t{8} << 10U;  // at each end of a line
+constexpr std::size_t most_work = 8'000'000;              // bytes times instructions
 
 re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
 std::string_view view(const re2::StringPiece& text) { return {text.data(), text.size()}; }
@@ -74,6 +77,17 @@ std::optional<Number> read_number(std::string_view text) {
   return ends_value(text) ? std::optional(number) : std::nullopt;
 }
 
+// Where a long line may be cut: at a blank, or else, as in JSON without any, not within a number.
+constexpr std::string_view blanks = " \t", of_numbers = "0123456789.,+-eE_";
+std::size_t next_word(std::string_view text, std::size_t from) {
+  const auto blank = text.find_first_of(blanks, from);
+  return blank < from + max_word_length ? blank : std::min(text.find_first_not_of(of_numbers, from), text.size());
+}
+std::size_t last_word_end(std::string_view text, std::size_t end) {
+  const auto blank = text.find_last_of(blanks, end - 1);
+  return blank != std::string_view::npos && blank + max_word_length >= end ? blank : text.find_last_not_of(of_numbers, end - 1) + 1;
+}
+
 // Reads the epoch and the step that the line names, as they are read next to a metric in words.
 void read_position(std::string_view text, MetricLine& line) {
   MetricLine words;
@@ -88,43 +102,52 @@ void read_position(std::string_view text, MetricLine& line) {
 
 struct MetricPatterns::Pattern {
   explicit Pattern(const MetricDefinition& definition) : name(definition.name), regex(piece(definition.regex), regex_options()) {}
-  std::optional<Number> find_last(std::string_view text);
-  bool match(std::string_view text, std::size_t from);
-  std::size_t last_from(std::string_view text, std::size_t from);
+  // Of a long line: the last match near its end, or, if there is none, near its beginning.
+  std::optional<Number> find(std::string_view text);
+  std::optional<Number> find_last(std::string_view text, std::size_t from, std::size_t end);
+  [[nodiscard]] bool match(std::string_view text, std::size_t from, std::size_t end);
+  std::size_t last_from(std::string_view text, std::size_t from, std::size_t end);
   std::string name;
   RE2 regex;
   std::array<re2::StringPiece, 2> groups;  // of the last match
   Found found = Found::nothing;
 };
 
-bool MetricPatterns::Pattern::match(std::string_view text, std::size_t from) {
-  return from <= text.size() && regex.Match(piece(text), from, text.size(), RE2::UNANCHORED, groups.data(), 2);
+bool MetricPatterns::Pattern::match(std::string_view text, std::size_t from, std::size_t end) {
+  return from <= end && regex.Match(piece(text), from, end, RE2::UNANCHORED, groups.data(), 2);
 }
 
 // The last position from which there is a match. There is one from `from`, and none after it if there is none from a position before.
-std::size_t MetricPatterns::Pattern::last_from(std::string_view text, std::size_t from) {
-  for (auto end = text.size() + 1; end - from > 1;) {
-    const auto middle = from + (end - from) / 2;
-    (match(text, middle) ? from : end) = middle;
+std::size_t MetricPatterns::Pattern::last_from(std::string_view text, std::size_t from, std::size_t end) {
+  for (auto after = end + 1; after - from > 1;) {
+    const auto middle = from + (after - from) / 2;
+    (match(text, middle, end) ? from : after) = middle;
   }
   return from;
 }
 
-std::optional<Number> MetricPatterns::Pattern::find_last(std::string_view text) {
+std::optional<Number> MetricPatterns::Pattern::find(std::string_view text) {
+  const auto instructions = static_cast<std::size_t>(std::max(regex.ProgramSize(), 1));
+  const auto most = std::clamp(most_work / instructions, near_end, most_read);
+  if (text.size() <= 2 * most) return find_last(text, 0, text.size());
+  if (const auto last = find_last(text, next_word(text, text.size() - most), text.size())) return last;
+  return find_last(text, 0, last_word_end(text, most));
+}
+
+std::optional<Number> MetricPatterns::Pattern::find_last(std::string_view text, std::size_t from, std::size_t end) {
   std::optional<Number> last;
-  std::size_t from = 0;
   // Each search may scan to the end of the line, so one search per byte would take quadratic time.
-  for (int count = 1; match(text, from); ++count) {
+  for (int count = 1; match(text, from, end); ++count) {
     const auto number = groups[1].data() == nullptr ? std::nullopt : read_number(view(groups[1]));
     if (number) last = number;
     found = std::max(found, number ? Found::number : Found::no_number);
     from = static_cast<std::size_t>(groups[0].data() - text.data()) + std::max<std::size_t>(groups[0].size(), 1);
-    if (count != max_matches || text.size() - std::min(from, text.size()) <= near_end || !match(text, from)) continue;
+    if (count != max_matches || end - std::min(from, end) <= near_end || !match(text, from, end)) continue;
     last.reset();
-    if (const auto near = std::min(text.find_first_of(" \t", text.size() - near_end), text.size()); match(text, near)) {
+    if (const auto near = std::min(text.find_first_of(" \t", end - near_end), end); match(text, near, end)) {
       from = near;
     } else {  // from the beginning of the word: the last match may be part of a longer one
-      const auto at = last_from(text, from);
+      const auto at = last_from(text, from, end);
       const auto word = text.substr(0, at + 1).find_last_of(" \t") + 1;
       from = std::max({from, word, at - std::min(at, max_word_length)});
     }
@@ -181,7 +204,7 @@ void MetricPatterns::read(std::string_view raw, MetricLine& line) {
   const auto text = clean_line(raw, storage);
   std::vector<std::optional<Number>> numbers;
   numbers.reserve(m_patterns.size());
-  for (const auto& pattern : m_patterns) numbers.push_back(pattern ? pattern->find_last(text) : std::nullopt);
+  for (const auto& pattern : m_patterns) numbers.push_back(pattern ? pattern->find(text) : std::nullopt);
   if (std::ranges::any_of(numbers, [](const auto& number) { return number.has_value(); })) read_position(text, line);
   for (const auto& pattern : m_patterns)
     if (pattern) drop_value(line, pattern->name);

@@ -30,7 +30,8 @@ Result<void> check_regex(std::string_view regex);
 // Checks everything: each definition, their number, duplicate names. "[1].regex: missing ): …", ": at most 40 …".
 Result<void> check_definitions(const std::vector<MetricDefinition>& definitions);
 
-// The compiled definitions, and what they have found. A search takes time linear in the length of the line, whatever the pattern.
+// The compiled definitions, and what they have found. A search takes time linear in the length of the line, whatever the pattern; of a line of more
+// than 16 KiB the first and last 8 KiB are read, down to 1000 bytes for a very large pattern.
 class MetricPatterns {
  public:
   // Definitions that the checks refuse find nothing.

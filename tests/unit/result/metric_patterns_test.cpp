@@ -7,6 +7,7 @@
 #include "result/metric_line.h"
 #include "result/metrics.h"
 #include "support/catch.h"
+#include "support/cpu_time.h"
 
 using namespace trainstep;
 using namespace trainstep::result;
@@ -240,6 +241,34 @@ TEST_CASE("what a check would refuse finds nothing") {
   MetricReader reader(std::make_shared<MetricPatterns>(Definitions{{"a", "("}, {"b", "x[0-9]"}, {"c d", "(3)"}, {"e", "x([0-9])"}}));
   reader.feed("x1 2 3", Time{});
   CHECK(show(reader) == "e=1");
+}
+
+TEST_CASE("of a line of more than 16 KiB the ends are read, and no number is cut") {
+  const Definitions definitions{{"x", "v[:=]\\s*(\\d+)"}};
+  const std::string filler(20'000, 'x');
+  CHECK(said(definitions, "v: 1 " + filler) == "x=1");
+  CHECK(said(definitions, filler + " v: 2") == "x=2");
+  CHECK(said(definitions, "v: 1 " + filler + " v: 2") == "x=2");
+  CHECK(said(definitions, filler + " v: 3 " + filler).empty());
+  for (std::size_t length = 8180; length < 8195; ++length) {
+    CAPTURE(length);
+    CHECK(said({{"x", "(\\d+)"}}, filler + ",12345678" + std::string(length, 'y')).find("=5678") == std::string::npos);
+    const auto head = said(definitions, std::string(length, 'y') + "v=12345678," + filler);
+    CHECK((head.empty() || head == said(definitions, "v=12345678")));
+  }
+}
+
+TEST_CASE("a pattern with long repetitions reads a long line in little time") {
+  std::string line;
+  while (line.size() < max_line_length) line += "abc12xyz=";
+  for (const auto* regex : {"(?:\\w+=){300}loss([0-9])", "[^\\n]{0,400}x[^\\n]{0,400}loss([0-9])"}) {
+    CAPTURE(regex);
+    MetricPatterns patterns(Definitions{{"loss", regex}});
+    MetricLine read;
+    const auto before = trainstep::test::cpu_time();
+    patterns.read(line, read);
+    CHECK(trainstep::test::cpu_time() - before < std::chrono::milliseconds(100));
+  }
 }
 
 TEST_CASE("no pattern makes a line of any length endless") {
