@@ -43,7 +43,10 @@ void ObserverOutcome::await_reported_outcome(int looks) {
     return;
   }
   if (told && *told != verdict.verdict_class && verdict.verdict_class != interrupted) {
-    verdict.message = fmt::format("its step reported this outcome; the job itself {}", result::describe(verdict));
+    auto itself = verdict;  // without what is said of the whole
+    itself.retry_can_help = false;
+    itself.first_failure.reset();
+    verdict.message = fmt::format("its step reported this outcome; the job itself {}", result::describe(itself));
     verdict.verdict_class = *told;
   }
   m_done(std::move(m_outcome));

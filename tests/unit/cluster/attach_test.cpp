@@ -201,6 +201,8 @@ TEST_CASE_METHOD(Visit, "with permissions on jobs only, attach ends with the job
   REQUIRE(verdict);
   CHECK(result::exit_code(*verdict) == code);
   CHECK(written() == Words{});
+  const auto words = result::describe(*verdict);
+  CHECK(words.find("retrying may help") == words.rfind("retrying may help"));
 }
 
 TEST_CASE_METHOD(Visit, "curves of event files reported by a pod are shown if the log has none of that name") {
