@@ -26,8 +26,8 @@ constexpr int max_matches = 10;
 constexpr std::size_t near_end = 1000;
 constexpr std::size_t max_word_length = 100;
 // A search takes up to a nanosecond for each byte and instruction of its pattern: for megabytes, seconds in which no signal is handled.
-constexpr std::size_t most_read = std::size_t{8} << 10U;  // at each end of a line
-constexpr std::size_t most_work = 8'000'000;              // bytes times instructions
+constexpr std::size_t max_read = std::size_t{8} << 10U;  // at each end of a line
+constexpr std::size_t max_work = 8'000'000;              // bytes times instructions
 
 re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
 std::string_view view(const re2::StringPiece& text) { return {text.data(), text.size()}; }
@@ -128,10 +128,10 @@ std::size_t MetricPatterns::Pattern::last_from(std::string_view text, std::size_
 
 std::optional<Number> MetricPatterns::Pattern::find(std::string_view text) {
   const auto instructions = static_cast<std::size_t>(std::max(regex.ProgramSize(), 1));
-  const auto most = std::clamp(most_work / instructions, near_end, most_read);
-  if (text.size() <= 2 * most) return find_last(text, 0, text.size());
-  if (const auto last = find_last(text, next_word(text, text.size() - most), text.size())) return last;
-  return find_last(text, 0, last_word_end(text, most));
+  const auto size = std::clamp(max_work / instructions, near_end, max_read);
+  if (text.size() <= 2 * size) return find_last(text, 0, text.size());
+  if (const auto last = find_last(text, next_word(text, text.size() - size), text.size())) return last;
+  return find_last(text, 0, last_word_end(text, size));
 }
 
 std::optional<Number> MetricPatterns::Pattern::find_last(std::string_view text, std::size_t from, std::size_t end) {

@@ -299,8 +299,8 @@ def test_a_file_of_the_image_does_not_replace_the_saved_checkpoints(tmp_path):
 
 
 def test_credentials_reach_the_program_without_the_newline_of_their_secret(tmp_path):
-    store = Store("nothing")
-    process, _ = start(tmp_path, store, 'printf "[%s][%s]" "$AWS_ACCESS_KEY_ID" "$AWS_SECRET_ACCESS_KEY" > "$MODEL"',
+    store = Store("no request")
+    process, _ = start(tmp_path, store, 'mkdir -p "$MODEL" && printf "[%s][%s]" "$AWS_ACCESS_KEY_ID" "$AWS_SECRET_ACCESS_KEY" > "$MODEL/keys"',
                        environment={"AWS_ACCESS_KEY_ID": "key\n", "AWS_SECRET_ACCESS_KEY": "secret \r\n"})
     assert process.wait(60) == 0
     assert b"[key][secret]" in store.objects.values()

@@ -73,22 +73,26 @@ TEST_CASE_METHOD(Step, "data without another route goes through Kubeflow's store
 TEST_CASE_METHOD(Step, "the credentials in a Secret that the step reads are hidden by all listeners, wherever the job is") {
   const bool configures = GENERATE(true, false);
   const bool elsewhere = configures && GENERATE(true, false);
-  if (configures) configured({{"minio-url", "store"}, {"minio-bucket", "b"}, {"minio-accesskey", "key"}, {"minio-secretkey", "secret"}});
+  if (configures)
+    configured({{"minio-url", "https://store.example"}, {"minio-bucket", "bucket"}, {"minio-accesskey", "key"}, {"minio-secretkey", "secret"}});
   if (elsewhere) configuration.insert({{"remote-host", "https://remote"}, {"remote-token", "token-1234"}});
   run();
   REQUIRE(created);
   CHECK(std::ranges::find(told.hidden, "secret") != told.hidden.end());
   CHECK((std::ranges::find(told.hidden, "token-1234") != told.hidden.end()) == elsewhere);
-  CHECK(std::ranges::find(told.hidden, "b") == told.hidden.end());
+  CHECK(std::ranges::find(told.hidden, "bucket") == told.hidden.end());
 }
 
 TEST_CASE_METHOD(Step, "a key that a program without an agent gets with a line break is reported") {
   const bool ends = GENERATE(true, false);
-  configured({{"minio-url", "store"}, {"minio-bucket", "b"}, {"minio-accesskey", "key"}, {"minio-secretkey", ends ? "secret\n" : "secret"}});
+  configured({{"minio-url", "https://store.example"},
+              {"minio-bucket", "bucket"},
+              {"minio-accesskey", "key"},
+              {"minio-secretkey", ends ? "secret\n" : "secret"}});
   request.train_specification = R"({"image": "i", "command": ["train"]})";
   request.inputs.clear();
   request.train_parameters = Json::object();
-  request.job_options = {{"environment", {{"TENSORBOARD_S3_ADDRESS", "s3://b/logs"}}}};
+  request.job_options = {{"environment", {{"TENSORBOARD_S3_ADDRESS", "s3://bucket/logs"}}}};
   run();
   REQUIRE(created);
   CHECK(variable("AWS_SECRET_ACCESS_KEY") == Json{{"name", "training"}, {"key", "minio-secretkey"}});

@@ -254,7 +254,7 @@ TEST_CASE("of a line of more than 16 KiB the ends are read, and no number is cut
     CAPTURE(length);
     CHECK(said({{"x", "(\\d+)"}}, filler + ",12345678" + std::string(length, 'y')).find("=5678") == std::string::npos);
     const auto head = said(definitions, std::string(length, 'y') + "v=12345678," + filler);
-    CHECK((head.empty() || head == said(definitions, "v=12345678")));
+    CHECK((head.empty() || head == "x=1.23457e+07"));
   }
 }
 
