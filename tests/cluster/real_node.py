@@ -46,6 +46,15 @@ class Node:
 FIRST = Node("real", NODE_ADDRESS, 10250)
 SECOND = Node("second", SECOND_ADDRESS, 11250, "-second")
 CTR = FIRST.ctr
+# setupKernelTunables() in pkg/kubelet/cm/container_manager_linux.go, Kubernetes 1.36
+SYSCTLS = {
+    "vm/overcommit_memory": 1,
+    "vm/panic_on_oom": 0,
+    "kernel/panic": 10,
+    "kernel/panic_on_oops": 1,
+    "kernel/keys/root_maxkeys": 1_000_000,
+    "kernel/keys/root_maxbytes": 25_000_000,
+}
 
 
 def nodes_of(cluster):
@@ -66,11 +75,12 @@ def connect(cluster):
     for path in ("/run", "/var/log", "/var/lib/cni", *own):
         cluster.sandbox.mount_memory(path)
     cluster.sandbox.run("mount", "--make-rshared", "/")
-    # A kubelet sets these sysctls, which apply to the whole machine: give it copies to set.
-    for name in ("vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes"):
+    # A kubelet sets these sysctls, which apply to the whole machine: give it files that already have its values. It would truncate a file that has
+    # another one before it writes, and the second node's kubelet could read it empty.
+    for name, value in SYSCTLS.items():
         copy = cluster.folder / "sys" / name
         copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_text(pathlib.Path("/proc/sys", name).read_text())
+        copy.write_text(f"{value}\n")
         cluster.sandbox.run("mount", "--bind", str(copy), f"/proc/sys/{name}")
     for command in (
         f"ip link add {BRIDGE} type bridge",
