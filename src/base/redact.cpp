@@ -165,36 +165,35 @@ bool is_ordinary(std::string_view word) {
   return word.size() < min_secret_length || std::ranges::find(words, word) != words.end();
 }
 
-// In all forms of a text these characters are what they are.
-bool is_plain_in_forms(char c) { return is_letter(c) || is_digit(c) || std::string_view("-_.~").find(c) != std::string_view::npos; }
-
 // Whether the text may contain the secret, or an end of it with eight characters: whether it has the first or the last characters that all forms
 // share. Saves the search for many forms of many secrets.
 bool may_contain(std::string_view text, std::string_view secret) {
   constexpr std::size_t at_most = 4;
   secret = trim(secret);
   const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
-  const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(secret, is_plain_in_forms) - secret.begin());
+  const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(secret, is_unreserved) - secret.begin());
   if (has(secret.substr(0, std::min(plain, at_most)))) return true;
   const bool filled = secret.ends_with('=');  // base64
   while (secret.ends_with('=')) secret.remove_suffix(1);
-  const auto last = std::ranges::find_if_not(secret.rbegin(), secret.rend(), is_plain_in_forms) - secret.rbegin();
+  const auto last = std::ranges::find_if_not(secret.rbegin(), secret.rend(), is_unreserved) - secret.rbegin();
   return has(secret.substr(secret.size() - std::min(static_cast<std::size_t>(last), filled ? at_most / 2 : at_most)));
+}
+
+void add_forms(std::vector<std::string>& forms, std::string_view secret) {
+  for (auto& form : written_forms(secret))
+    if (!is_ordinary(form)) forms.push_back(std::move(form));
 }
 
 // All forms of the secrets that the text may contain, the longest first.
 std::vector<std::string> forms_in(std::string_view text, const std::vector<std::string>& secrets) {
   std::vector<std::string> forms;
-  for (const auto& secret : secrets) {
-    if (!may_contain(text, secret)) continue;
-    for (auto& form : written_forms(secret))
-      if (!is_ordinary(form)) forms.push_back(std::move(form));
-  }
+  for (const auto& secret : secrets)
+    if (may_contain(text, secret)) add_forms(forms, secret);
   std::ranges::sort(forms, std::greater<>(), &std::string::size);
   return forms;
 }
 
-constexpr std::size_t min_part_length = 8;
+constexpr std::size_t min_part_length = 8;  // bytes; a shorter one may be an ordinary word
 
 // The beginning of a secret at the end of a text that was cut off, also before an ellipsis.
 void redact_cut(std::string& text, const std::vector<std::string>& forms) {
@@ -261,9 +260,7 @@ std::size_t rest_of_word(std::string_view text) { return std::min(text.find_firs
 // A line, or part of one: `before` says what the line before is, `last` what this one is.
 std::string redacted_part(std::string_view line, const std::vector<std::string>& secrets, const SplitLine& before, SplitLine& last) {
   std::vector<std::string> forms;
-  for (const auto& secret : secrets)
-    for (auto& form : written_forms(secret))
-      if (!is_ordinary(form)) forms.push_back(std::move(form));
+  for (const auto& secret : secrets) add_forms(forms, secret);
   auto begins = before.goes_on ? common(line, forms, true) : 0;
   if (before.within_secret) begins = std::max(begins, rest_of_word(line));
   const auto ends = last.goes_on ? common(line.substr(begins), forms, false) : 0;
@@ -327,7 +324,6 @@ bool sounds_secret(std::string_view name) {
 
 // Parts that are secrets on their own: a header's value without its scheme, a password without its user, keys in a list, a text without its quotes.
 void collect_parts(std::string_view value, std::vector<std::string>& secrets) {
-  constexpr std::size_t min_part_length = 8;
   const auto take = [&](std::string_view part) {
     if (part.size() >= min_part_length && part.size() < value.size()) secrets.emplace_back(part);
   };

@@ -13,10 +13,6 @@ namespace {
 
 enum class Others { as_they_are, json, python, bytes };  // representation of non-ASCII characters
 
-bool is_unreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::string_view("-_.~").find(c) != std::string_view::npos;
-}
-
 // The code point at `at`, which is advanced past it; for invalid UTF-8, the byte.
 std::uint32_t take_code_point(std::string_view text, std::size_t& at) {
   const auto first = static_cast<unsigned char>(text[at++]);
@@ -85,6 +81,10 @@ std::string for_html(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_unreserved(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::string_view("-_.~").find(c) != std::string_view::npos;
+}
 
 std::vector<std::string> written_forms(std::string_view text) {
   std::vector<std::string> forms;

@@ -12,4 +12,7 @@ namespace trainstep {
 // ascii() and repr() of the bytes, each without the surrounding quotes; percent-encoded; HTML-escaped; shell-quoted.
 std::vector<std::string> written_forms(std::string_view text);
 
+// An unreserved character of RFC 3986, section 2.3: the same in all forms.
+bool is_unreserved(char c);
+
 }  // namespace trainstep

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t max_waiting = std::size_t{64} << 20U;
 constexpr Duration record_timeout{2'000};  // for a reader of a pipe
 constexpr int looks_for_a_reader = 100;
-constexpr auto refresh = std::chrono::milliseconds(20);
+constexpr auto poll_interval = std::chrono::milliseconds(20);
 
 bool is_fifo(const std::string& path) {
   struct stat status{};
@@ -37,7 +37,7 @@ Fd open_for_writing(const std::string& path) {
   const auto open = [&] { return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600)); };
   auto fd = open();
   for (int look = 1; !fd && errno == ENXIO && is_fifo(path) && look < looks_for_a_reader; ++look) {
-    std::this_thread::sleep_for(refresh);
+    std::this_thread::sleep_for(poll_interval);
     fd = open();
   }
   return fd;

@@ -41,7 +41,7 @@ result::Verdict not_left(const EvictionSeen& eviction, const Error& why, int sig
 result::Verdict followed_by_another(const result::Verdict* verdict);
 
 result::Verdict cancelled(std::string what, int signal);
-// An onlooker has lost sight of it.
+// An observer has lost sight of it.
 result::Verdict lost_sight(const JobRules& rules, const Error& why);
 
 // The step has to end, maybe within milliseconds.

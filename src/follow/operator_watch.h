@@ -14,7 +14,7 @@ class OperatorWatch {
 
   // From now on something should be seen. Starts the timer operator_absent.
   void start();
-  // The timer has fired, and there is no status, no pod and no event. True: for so long that no controller will come; never for an onlooker. The
+  // The timer has fired, and there is no status, no pod and no event. True: for so long that no controller will come; never for an observer. The
   // first time that is only reported, and the timer started again.
   bool is_absent();
 

@@ -30,7 +30,7 @@
 namespace trainstep::step {
 namespace {
 
-constexpr Duration reader_timeout{10'000}, refresh{20};
+constexpr Duration reader_timeout{10'000}, poll_interval{20};
 
 Error cannot_write(const std::string& path, int code) {
   const auto kind = code == EACCES || code == EPERM || code == EROFS ? ErrorKind::denied : ErrorKind::internal;
@@ -78,7 +78,7 @@ Result<void> write_stream(const FileContent& file) {
   const auto open = named_descriptor(file.path);
   Fd fd(open ? ::fcntl(*open, F_DUPFD_CLOEXEC, 3) : ::open(file.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   while (!fd && errno == ENXIO && is_fifo(file.path) && std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(refresh);
+    std::this_thread::sleep_for(poll_interval);
     fd = Fd(::open(file.path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   }
   if (!fd) return errno == ENXIO && is_fifo(file.path) ? no_reader(file.path) : cannot_write(file.path, errno);

@@ -9,7 +9,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-JobRules onlooker() {
+JobRules observer() {
   auto rules = job_rules();
   rules.is_observer = true;
   return rules;
@@ -39,7 +39,7 @@ TEST_CASE("an attached observer waits with the job whatever blocks it, and says 
                                                                    for (int i = 1; i < 20; ++i) story.pod(0, crash_loop(i, 1));
                                                                  }}}) {
     CAPTURE(row.what);
-    Story story(limited(single()), onlooker());
+    Story story(limited(single()), observer());
     story.found(true);
     row.happens(story);
     story.pass(24h);
@@ -57,7 +57,7 @@ TEST_CASE("a signal, a cancel or a rejecting server ends the observer, not the j
   };
   for (const auto& row :
        {Row{StopRequested{SIGTERM}, 143}, Row{CancelSeen{"stopped"}, 143}, Row{BackendFailed{{ErrorKind::denied, "list jobs: forbidden"}}, 3}}) {
-    Story story(single(), onlooker());
+    Story story(single(), observer());
     story.all_run();
     story.event(row.what);
     CHECK_FALSE(story.removed());
@@ -68,7 +68,7 @@ TEST_CASE("a signal, a cancel or a rejecting server ends the observer, not the j
 }
 
 TEST_CASE("pods that may not be listed are reported once; the job's own status still decides") {
-  Story story(gang(1), onlooker());
+  Story story(gang(1), observer());
   story.found(true);
   story.job(Judged::running);
   story.event(PodsHidden{"list pods: forbidden"});
