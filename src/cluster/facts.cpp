@@ -197,6 +197,7 @@ Facts read_facts(const Json& pod, const std::filesystem::path& template_file) {
   facts.pod_uid = text(metadata, "uid");
   facts.node = text(at(&pod, "spec"), "nodeName");
   facts.node_name = text(annotations, "workflows.argoproj.io/node-name");
+  facts.attempts_before = attempt_of(facts.node_name).value_or(0);
   facts.workflow = workflow_of(metadata);
   facts.pipeline_run = text(at(metadata, "labels"), "pipeline/runid");
   facts.image = text(own_container(pod), "image");

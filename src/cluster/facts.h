@@ -45,6 +45,7 @@ struct Facts {
   std::string node;       // where it runs; empty: unknown
   std::string node_name;  // of the Workflow: "wf(0).root(0).train(1)"
   std::optional<Workflow> workflow;
+  int attempts_before = 0;   // of the step, by its retry strategy
   std::string pipeline_run;  // label pipeline/runid; empty outside KFP
   std::string image;         // of our own container: it has this program
   std::vector<plan::ClaimMount> mounts;

@@ -12,7 +12,7 @@
 
 namespace trainstep::cluster {
 
-JobPlace::JobPlace(Context context) : m_context(std::move(context)), m_name_space(m_context.name_space) {}
+JobPlace::JobPlace(Context context) : m_context(std::move(context)), m_name_space(m_context.name_space), m_home_where(m_context.where) {}
 
 kube::Path JobPlace::configuration_secret() const { return {"v1", "secrets", m_context.name_space, m_context.configuration_secret, ""}; }
 
@@ -114,6 +114,12 @@ void JobPlace::add_keys(StepData::Context& context, const plan::Plan& plan) cons
     context.credentials_ref = {found.secret, found.access_key_key, found.secret_key_key};
     if (m_job_store->keys && m_facts.folder) context.keys[m_facts.folder->store.secret] = *m_job_store->keys;
   }
+}
+
+void JobPlace::add_keys(DataContext& context, const plan::Plan& plan) const {
+  if (!m_remote || !m_job_store || !m_job_store->keys) return;
+  context.keys_copy = plan.job_name + "-keys";
+  context.keys_secret = m_job_store->folder.store.secret;
 }
 
 }  // namespace trainstep::cluster

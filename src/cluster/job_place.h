@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cluster/facts.h"
+#include "cluster/missing_roles.h"
 #include "cluster/owned_objects.h"
 #include "cluster/remote.h"
 #include "cluster/step_data.h"
@@ -60,6 +61,8 @@ class JobPlace {
   [[nodiscard]] const std::string& name_space() const { return m_name_space; }
   [[nodiscard]] const std::string& where() const { return m_context.where; }
   [[nodiscard]] const std::string& access_mode() const { return m_access_mode; }  // of claims that are created for the job; empty: not given
+  [[nodiscard]] Side step_side() const { return {m_context.home, m_context.name_space, m_home_where}; }
+  [[nodiscard]] Side job_side() const { return {client(), m_name_space, m_context.where}; }
   // Requests to another cluster must not take long.
   void hurry();
 
@@ -76,6 +79,8 @@ class JobPlace {
   [[nodiscard]] std::vector<OwnedObject> owned_objects(const plan::Plan& plan) const;
   // Adds the keys of the job's store, and where they are read again.
   void add_keys(StepData::Context& context, const plan::Plan& plan) const;
+  // Adds which Secret they are copied to.
+  void add_keys(DataContext& context, const plan::Plan& plan) const;
 
  private:
   void warn_of_blanks(const plan::Plan& plan) const;
@@ -83,7 +88,7 @@ class JobPlace {
 
   Context m_context;
   std::unique_ptr<kube::Client> m_remote;  // of the cluster of the job, if it is another one
-  std::string m_name_space;
+  std::string m_name_space, m_home_where;
   Facts m_facts;
   Json m_configuration;  // the Secret; null: none
   std::optional<JobStore> m_job_store;

@@ -5,12 +5,18 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
+#include "base/text.h"
 #include "cluster/claim_nodes.h"
 #include "cluster/data.h"
+#include "cluster/objects.h"
 
 namespace trainstep::cluster {
 namespace {
+
+// Not that of component/kubernetes, which it complements.
+constexpr auto role_name = "trainstep-missing";
 
 std::string group_of(std::string_view group_version) {
   const auto slash = group_version.find('/');
@@ -23,13 +29,15 @@ std::vector<Permission> permissions_of(const job_types::Resource& resource, cons
   std::vector<Permission> rights;
   for (const auto* verb : {"create", "delete", "get", "list", "patch", "watch"})
     rights.push_back({group_of(resource.group_version), std::string(resource.plural), verb});
-  for (const auto* verb : {"get", "list", "watch"}) rights.push_back({"", "pods", verb, verb != std::string_view("get") || !facts.pod.empty()});
+  if (!facts.pod.empty()) rights.push_back({"", "pods", "get", true, "", "", true});
+  for (const auto* verb : {"list", "watch"}) rights.push_back({"", "pods", verb});
   rights.push_back({"", "pods/log", "get"});
   for (const auto* verb : {"list", "watch"}) rights.push_back({"", "events", verb, false});
   // The launcher of mpi-operator is a Job: its uid distinguishes its events from those of an earlier one of that name.
   if (resource.has_launcher_job) rights.push_back({"batch", "jobs", "get", false});
   if (facts.workflow)
-    for (const auto* verb : {"get", "list", "watch"}) rights.push_back({group_of(facts.workflow->api_version), "workflows", verb, false});
+    for (const auto* verb : {"get", "list", "watch"})
+      rights.push_back({group_of(facts.workflow->api_version), "workflows", verb, false, "", "", true});
   return rights;
 }
 
@@ -37,15 +45,17 @@ std::vector<Permission> data_permissions_of(const plan::Plan& plan, const DataCo
   std::vector<Permission> rights;
   const auto& data = plan.data;
   if (context.has_addresses)
-    rights.push_back({"", "configmaps", "get", false, std::string(launcher_config), "KFP's default object store settings are used"});
-  if (!context.configuration_secret.empty()) rights.push_back({"", "secrets", "get", true, context.configuration_secret});
+    rights.push_back({"", "configmaps", "get", false, std::string(launcher_config), "KFP's default object store settings are used", true});
+  if (!context.configuration_secret.empty()) rights.push_back({"", "secrets", "get", true, context.configuration_secret, "", true});
+  if (!context.keys_copy.empty()) rights.push_back({"", "secrets", "create"});
   const bool moves = !data.uploads.empty() || !data.downloads.empty();
   const bool cleans = data.prefix.in_store() || data.task.record.in_store();
   for (const auto& access : data.secrets) {
-    const auto same = [&](const Permission& right) { return right.resource == "secrets" && right.name == access.secret; };
-    if (access.secret.empty() || !(moves || cleans) || std::ranges::any_of(rights, same)) continue;
+    const auto& secret = !context.keys_copy.empty() && access.secret == context.keys_copy ? context.keys_secret : access.secret;
+    const auto same = [&](const Permission& right) { return right.resource == "secrets" && right.name == secret; };
+    if (secret.empty() || !(moves || cleans) || std::ranges::any_of(rights, same)) continue;
     rights.push_back(
-        {"", "secrets", "get", moves, access.secret, "the record of the training stays in the bucket, and large returned values are lost"});
+        {"", "secrets", "get", moves, secret, "the record of the training stays in the bucket, and large returned values are lost", true});
   }
   for (const auto& claim : mounted_claims(plan))
     if (claim.name != plan.pvc_name)
@@ -64,6 +74,23 @@ std::vector<Permission> data_permissions_of(const plan::Plan& plan, const DataCo
 std::string describe(const Permission& right) {
   return fmt::format("{} {}{}{}{}{}", right.verb, right.resource, right.group.empty() ? "" : ".", right.group, right.name.empty() ? "" : " ",
                      right.name);
+}
+
+std::string describe(const std::vector<Permission>& rights) {
+  std::vector<std::pair<Permission, std::string>> groups;  // with the verbs so far
+  for (const auto& right : rights) {
+    const auto same = [&](const auto& group) {
+      return group.first.group == right.group && group.first.resource == right.resource && group.first.name == right.name;
+    };
+    const auto group = std::ranges::find_if(groups, same);
+    group == groups.end() ? void(groups.emplace_back(right, right.verb)) : void(group->second += ", " + right.verb);
+  }
+  std::string text;
+  for (auto& [right, verbs] : groups) {
+    right.verb = std::move(verbs);
+    text += (text.empty() ? "" : "; ") + describe(right);
+  }
+  return text;
 }
 
 Json access_review(const Permission& right, const std::string& name_space) {
@@ -94,8 +121,28 @@ Json role(const std::vector<Permission>& rights, const std::string& name_space) 
   }
   return {{"apiVersion", "rbac.authorization.k8s.io/v1"},
           {"kind", "Role"},
-          {"metadata", {{"name", "trainstep"}, {"namespace", name_space}}},
+          {"metadata", {{"name", role_name}, {"namespace", name_space}}},
           {"rules", std::move(rules)}};
+}
+
+Json subject_review() { return {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}}; }
+
+// A service account is "system:serviceaccount:NAMESPACE:NAME".
+Json subject_of(const Json& review) {
+  const auto name = text(at(at(&review, "status"), "userInfo"), "username");
+  if (name.empty()) return {};
+  const auto parts = split(name, ':');
+  if (parts.size() == 4 && parts[0] == "system" && parts[1] == "serviceaccount")
+    return {{"kind", "ServiceAccount"}, {"namespace", std::string(parts[2])}, {"name", std::string(parts[3])}};
+  return {{"kind", "User"}, {"apiGroup", "rbac.authorization.k8s.io"}, {"name", name}};
+}
+
+Json role_binding(const Json& subject, const std::string& name_space) {
+  return {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+          {"kind", "RoleBinding"},
+          {"metadata", {{"name", role_name}, {"namespace", name_space}}},
+          {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", role_name}}},
+          {"subjects", {subject}}};
 }
 
 }  // namespace trainstep::cluster

@@ -21,9 +21,10 @@ struct Permission {
   bool needed = true;    // false: the step runs without it, and reports less
   std::string name{};    // of the only object that it is for; empty: any
   std::string lost{};    // if it is not needed, what happens without it; empty: less is reported
+  bool of_step = false;  // in the cluster of the step, wherever its job is
 };
 
-// For a job of this resource, in the cluster of the step.
+// For a job of this resource. `facts`: of the step.
 std::vector<Permission> permissions_of(const job_types::Resource& resource, const Facts& facts);
 
 // What is known of the step in addition to its plan.
@@ -33,6 +34,8 @@ struct DataContext {
   std::optional<bool> claim_is_there{};              // that of pvc_name; nullopt: it may not be read
   bool claim_is_of_jobs = false;                     // … and was created for jobs (claim_owners.h)
   std::map<std::string, std::string> environment{};  // of the step: for credentials that are in no Secret
+  // The keys to the bucket that a job in another cluster takes along: the Secret that it gets, and the one that they are from. Empty: none.
+  std::string keys_copy{}, keys_secret{};
 };
 // What the ways of the data need in addition, only if this step uses them. The plan's data have been routed.
 std::vector<Permission> data_permissions_of(const plan::Plan& plan, const DataContext& context);
@@ -40,6 +43,8 @@ std::vector<Permission> data_permissions_of(const plan::Plan& plan, const DataCo
 using trainstep::describe;  // that of a duration is not hidden by this one
 // "get secrets training", "create pytorchjobs.kubeflow.org": for messages.
 std::string describe(const Permission& right);
+// The same, with the verbs for one resource together: "create, delete jobs.batch; get secrets training".
+std::string describe(const std::vector<Permission>& rights);
 
 // The body of a SelfSubjectAccessReview (authorization.k8s.io/v1).
 Json access_review(const Permission& right, const std::string& name_space);
@@ -48,5 +53,12 @@ bool allowed(const Json& review);
 
 // A Role with these permissions, ready to be applied; those for one object name it.
 Json role(const std::vector<Permission>& rights, const std::string& name_space);
+// The body of a SelfSubjectReview (authentication.k8s.io/v1), of a server that is at least 1.28.
+Json subject_review();
+// Who made the request, according to the response to a SelfSubjectReview (authentication.k8s.io/v1), as the subject of a RoleBinding; null: it does
+// not say. Any JSON is allowed.
+Json subject_of(const Json& review);
+// Binds that Role to the subject.
+Json role_binding(const Json& subject, const std::string& name_space);
 
 }  // namespace trainstep::cluster

@@ -62,9 +62,27 @@ void PlanPreparation::configure() {
     auto connected =
         answer ? m_context.place.connect(*answer, m_stopped) : about_secret(answer.error(), m_context.name_space, m_context.configuration_secret);
     if (!connected) return m_sink.unavailable(in_context("cluster_configuration_secret", std::move(connected.error())));
-    if (const auto at = m_context.place.missing_keys()) return find_remote_credentials(*at);
-    make_plan();
+    m_context.place.is_remote() && may_be_first() ? reach() : find_keys();
   });
+}
+
+// A job of an earlier attempt may be there: then the server's silence decides nothing.
+bool PlanPreparation::may_be_first() const { return !m_stopped && !m_context.is_observer && m_context.facts.attempts_before == 0; }
+
+void PlanPreparation::reach() {
+  m_reading = m_context.place.where();
+  m_first_contact = std::make_unique<FirstContact>(m_context.place.client(), m_context.configuration_secret, [this](std::optional<Error> why) {
+    if (m_left) return;
+    if (!why || m_stopped) return find_keys();
+    if (const auto plan = m_context.make_plan(); plan && !plan->fresh_run)
+      why->message += "; if this is not the first attempt, its job may still exist there";
+    m_sink.failed(in_context("cluster_configuration_secret", std::move(*why)));
+  });
+}
+
+void PlanPreparation::find_keys() {
+  if (const auto at = m_context.place.missing_keys()) return find_remote_credentials(*at);
+  make_plan();
 }
 
 // Another cluster does not have the Secret of this one: the job takes its credentials along.

@@ -11,6 +11,7 @@
 #include "base/lifetime.h"
 #include "cluster/claim_nodes.h"
 #include "cluster/facts.h"
+#include "cluster/first_contact.h"
 #include "cluster/job_place.h"
 #include "cluster/job_search.h"
 #include "cluster/kubeflow_store.h"
@@ -64,6 +65,9 @@ class PlanPreparation {
  private:
   void read_store_configuration();
   void configure();
+  [[nodiscard]] bool may_be_first() const;
+  void reach();
+  void find_keys();
   void find_remote_credentials(const objectstore::CredentialsRef& at);
   void make_plan();
   [[nodiscard]] bool lacks_store(const plan::Plan& plan) const;
@@ -73,6 +77,7 @@ class PlanPreparation {
 
   Context m_context;
   Sink m_sink;
+  std::unique_ptr<FirstContact> m_first_contact;    // with another cluster
   std::unique_ptr<KubeflowStore> m_kubeflow_store;  // once it has been looked for
   std::unique_ptr<JobSearch> m_store_search;
   std::unique_ptr<ClaimModesReader> m_claim_reader;  // null: no claim has to be checked

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cluster/claim_owners.h"
+#include "cluster/node_sizes.h"
 #include "cluster/quota_shortfalls.h"
 #include "job_types/job_type.h"
 
@@ -16,31 +17,32 @@ namespace {
 constexpr kube::Retry preflight_retry{Duration{30'000}};
 using enum Finding::Severity;
 
-std::string described(const Permission& right, const std::string& name_space) {
-  auto text = fmt::format("no permission to {} in namespace {}", describe(right), name_space);
+std::string described(const Permission& right, const std::string& place) {
+  auto text = fmt::format("no permission to {} in {}", describe(right), place);
   if (right.needed) return text;
   return fmt::format("{}: {}", text, right.lost.empty() ? "the step works without it, but reports less" : right.lost);
 }
 
 }  // namespace
 
-Preflight::Preflight(kube::Client& client, http::Transport& transport, const plan::Plan& plan, const Facts& facts, DataContext data,
-                     std::string name_space, Sink sink)
-    : m_client(client),
-      m_transport(transport),
-      m_plan(plan),
-      m_facts(facts),
-      m_data(std::move(data)),
-      m_name_space(std::move(name_space)),
+Preflight::Preflight(Context context, Sink sink)
+    : m_context(std::move(context)),
+      m_client(m_context.job.client),
+      m_plan(m_context.plan),
+      m_name_space(m_context.job.name_space),
       m_sink(std::move(sink)) {
   m_submission =
-      std::make_unique<Submission>(m_client, m_plan, m_facts, m_name_space, "",
+      std::make_unique<Submission>(m_client, m_plan, m_context.facts, m_name_space, "",
                                    Submission::Sink{[](const std::string&) {}, [this](const Result<Submitted>& result) { submitted(result); }},
                                    nullptr, Submission::Depth::dry_run);
 }
 
+std::string Preflight::shown(const Side& side) const {
+  return fmt::format("namespace {}{}{}", side.name_space, is_apart() ? " of " : "", is_apart() ? side.where : "");
+}
+
 void Preflight::log(Finding::Severity severity, std::string text) {
-  m_diagnosis.failed = m_diagnosis.failed || severity == error;
+  if (severity == error) m_diagnosis.refusals.push_back(text);
   m_sink.found({severity, std::move(text)});
 }
 
@@ -60,16 +62,16 @@ void Preflight::submitted(const Result<Submitted>& result) {
 
 void Preflight::check_claim() {
   const auto begin = [this] {
-    m_permissions = permissions_of(m_submission->resource(), m_facts);
-    for (auto& right : data_permissions_of(m_plan, m_data)) m_permissions.push_back(std::move(right));
+    m_permissions = permissions_of(m_submission->resource(), m_context.step_facts);
+    for (auto& right : data_permissions_of(m_plan, m_context.data)) m_permissions.push_back(std::move(right));
     ask(0);
   };
   if (m_plan.pvc_name.empty()) return begin();
   m_call = m_client.get({"v1", "persistentvolumeclaims", m_name_space, m_plan.pvc_name, ""}, {}, preflight_retry,
                         [this, begin](const kube::Answer& answer) {
-                          m_data.claim_is_of_jobs = answer && is_made_for_jobs(*answer, m_plan.run_id);
+                          m_context.data.claim_is_of_jobs = answer && is_made_for_jobs(*answer, m_plan.run_id);
                           if (answer || answer.error().status == 404)
-                            m_data.claim_is_there = answer.has_value();
+                            m_context.data.claim_is_there = answer.has_value();
                           else if (answer.error().status != 403)
                             return m_sink.done(answer.error().error);
                           begin();
@@ -78,30 +80,53 @@ void Preflight::check_claim() {
 
 void Preflight::ask(std::size_t right) {
   if (right == m_permissions.size()) {
-    if (m_diagnosis.missing.empty()) log(ok, fmt::format("all {} permissions in namespace {}", m_permissions.size(), m_name_space));
-    return check_credentials();
+    if (m_diagnosis.missing.empty()) tell_of_permissions();
+    return name_subject(true);
   }
   const kube::Path reviews{"authorization.k8s.io/v1", "selfsubjectaccessreviews"};
-  m_call = m_client.create(reviews, access_review(m_permissions[right], m_name_space), false, preflight_retry,
-                           [this, right](const kube::Answer& answer) { answered(right, answer); });
+  const auto& side = side_of(m_permissions[right]);
+  m_call = side.client.create(reviews, access_review(m_permissions[right], side.name_space), false, preflight_retry,
+                              [this, right](const kube::Answer& answer) { answered(right, answer); });
+}
+
+void Preflight::tell_of_permissions() {
+  const auto of_step = static_cast<std::size_t>(std::ranges::count_if(m_permissions, &Permission::of_step));
+  if (!is_apart()) return log(ok, fmt::format("all {} permissions in {}", m_permissions.size(), shown(m_context.job)));
+  if (of_step > 0) log(ok, fmt::format("all {} permissions in {}", of_step, shown(m_context.step)));
+  log(ok, fmt::format("all {} permissions in {}", m_permissions.size() - of_step, shown(m_context.job)));
 }
 
 void Preflight::answered(std::size_t right, const kube::Answer& answer) {
   if (!answer) return m_sink.done(answer.error().error);
   const auto& asked = m_permissions[right];
   if (!allowed(*answer)) {
-    m_diagnosis.missing.push_back(asked);
-    log(asked.needed ? error : warning, described(asked, m_name_space));
+    m_diagnosis.missing.add(asked);
+    m_sink.found({asked.needed ? error : warning, described(asked, shown(side_of(asked)))});
   }
   ask(right + 1);
 }
 
+// Who lacks a permission. Servers before 1.28 do not say.
+void Preflight::name_subject(bool of_step) {
+  const auto next = [this, of_step] { of_step ? name_subject(false) : check_credentials(); };
+  if (m_diagnosis.missing.of(of_step).empty()) return next();
+  m_call = (of_step ? m_context.step : m_context.job)
+               .client.create({"authentication.k8s.io/v1", "selfsubjectreviews"}, subject_review(), false, preflight_retry,
+                              [this, of_step, next](const kube::Answer& answer) {
+                                if (answer) m_diagnosis.missing.set_subject(of_step, subject_of(*answer));
+                                next();
+                              });
+}
+
 // As a run does before it creates the job.
 void Preflight::check_credentials() {
-  const auto is_of_secrets = [](const Permission& right) { return right.resource == "secrets"; };
-  if (std::ranges::any_of(m_diagnosis.missing, is_of_secrets)) return try_pods();
-  StepData::Context context{m_client, m_transport, m_name_space, m_data.environment, {}, 0, [this](const std::string& line) { log(warning, line); }};
+  if (m_diagnosis.missing.lacks_secrets()) return try_pods();
+  StepData::Context context{
+      m_context.step.client, m_context.transport, m_context.step.name_space, m_context.data.environment, {}, 0, [this](const std::string& line) {
+        log(warning, line);
+      }};
   context.retry = preflight_retry;
+  if (m_context.add_keys) m_context.add_keys(context);
   m_step_data = std::make_unique<StepData>(m_plan, std::move(context));
   m_step_data->read_credentials([this](const Result<void>& found) {
     if (!found && found.error().kind == ErrorKind::unavailable) return m_sink.done(found.error());
@@ -112,12 +137,13 @@ void Preflight::check_credentials() {
 
 void Preflight::try_pods() {
   if (m_object.is_null()) return check_quotas();
+  m_pods = dry_run_pods(m_object, m_plan, m_submission->resource());
   const auto found = [this](const Finding& finding) { log(finding.severity, finding.text); };
-  m_pod_dry_run = std::make_unique<PodDryRun>(m_client, dry_run_pods(m_object, m_plan, m_submission->resource()), m_name_space,
-                                              PodDryRun::Sink{found, [this](Result<void> done) {
-                                                                if (!done) return m_sink.done(std::move(done.error()));
-                                                                check_quotas();
-                                                              }});
+  m_pod_dry_run = std::make_unique<PodDryRun>(m_client, m_pods, m_name_space, PodDryRun::Sink{found, [this](Result<void> done) {
+                                                                                                if (!done)
+                                                                                                  return m_sink.done(std::move(done.error()));
+                                                                                                check_quotas();
+                                                                                              }});
 }
 
 void Preflight::check_quotas() {
@@ -130,8 +156,23 @@ void Preflight::check_quotas() {
       for (const auto& sentence : sentences) log(warning, sentence + "; the job would wait");
       if (sentences.empty()) log(ok, (*answer)["items"].empty() ? "no quota" : "the quotas are sufficient");
     }
-    m_sink.done(std::move(m_diagnosis));
+    look_at_nodes();
   });
+}
+
+// Few accounts may list nodes; nothing is said without that permission.
+void Preflight::look_at_nodes() {
+  if (m_pods.empty()) return m_sink.done(std::move(m_diagnosis));
+  m_call = m_client.list({"v1", "nodes"}, {}, preflight_retry,
+                         [this](const kube::Answer& answer) {
+                           if (answer) {
+                             const auto sentences = pods_without_node(m_pods, *answer);
+                             for (const auto& sentence : sentences) log(warning, sentence + "; the job would wait");
+                             if (sentences.empty()) log(ok, "each pod fits on a node");
+                           }
+                           m_sink.done(std::move(m_diagnosis));
+                         },
+                         {.trim = trim_node});
 }
 
 }  // namespace trainstep::cluster

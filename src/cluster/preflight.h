@@ -9,6 +9,7 @@
 
 #include "cluster/facts.h"
 #include "cluster/finding.h"
+#include "cluster/missing_roles.h"
 #include "cluster/permissions.h"
 #include "cluster/pod_dry_run.h"
 #include "cluster/step_data.h"
@@ -20,21 +21,30 @@
 namespace trainstep::cluster {
 
 struct Diagnosis {
-  std::vector<Permission> missing;  // permissions, required or not
-  bool failed = false;              // a finding is an error
+  MissingRoles missing;               // permissions, required or not
+  std::vector<std::string> refusals;  // the findings that are errors, except for missing permissions
+  [[nodiscard]] bool failed() const { return !refusals.empty() || missing.lacks_needed(); }
 };
 
 // Checks each permission by a SelfSubjectAccessReview; the credentials of object stores by reading them; the resource, the manifest and the pods by
-// discovery and dry runs; the name; the room in quotas.
+// discovery and dry runs; the name; the room in quotas; the size of the nodes, if they may be listed.
 class Preflight {
  public:
+  struct Context {
+    http::Transport& transport;
+    const plan::Plan& plan;
+    const Facts& step_facts;  // of the step …
+    const Facts& facts;       // … and what is known of it where the job is to be
+    DataContext data;
+    Side step, job;                                            // the same twice if the job is in the cluster of the step
+    std::function<void(StepData::Context& context)> add_keys;  // those that are known
+  };
   struct Sink {
     std::function<void(const Finding&)> found;    // called for each finding
     std::function<void(Result<Diagnosis>)> done;  // called once. Errors: unavailable
   };
   // Starts immediately; findings are reported from the loop. References must outlive it.
-  Preflight(kube::Client& client, http::Transport& transport, const plan::Plan& plan, const Facts& facts, DataContext data, std::string name_space,
-            Sink sink);
+  Preflight(Context context, Sink sink);
   Preflight(const Preflight&) = delete;
   Preflight& operator=(const Preflight&) = delete;
 
@@ -42,20 +52,25 @@ class Preflight {
   void submitted(const Result<Submitted>& result);
   void check_claim();
   void ask(std::size_t right);
+  void tell_of_permissions();
   void answered(std::size_t right, const kube::Answer& answer);
   void check_credentials();
   void try_pods();
   void check_quotas();
+  void look_at_nodes();
+  void name_subject(bool of_step);
   void log(Finding::Severity severity, std::string text);
+  [[nodiscard]] bool is_apart() const { return &m_context.step.client != &m_context.job.client; }
+  [[nodiscard]] const Side& side_of(const Permission& right) const { return right.of_step ? m_context.step : m_context.job; }
+  [[nodiscard]] std::string shown(const Side& side) const;
 
-  kube::Client& m_client;
-  http::Transport& m_transport;
+  Context m_context;
+  kube::Client& m_client;  // of the cluster of the job
   const plan::Plan& m_plan;
-  const Facts& m_facts;
-  DataContext m_data;
-  std::string m_name_space;
+  const std::string& m_name_space;  // of the job
   Sink m_sink;
   Json m_object;  // the job as it would be accepted; null: it would not
+  std::vector<DryRunPod> m_pods;
   std::vector<Permission> m_permissions;
   Diagnosis m_diagnosis;
   kube::PendingCall m_call;

@@ -123,8 +123,20 @@ void Session::follow_plan(plan::Plan plan) {
   if (m_data && !stopped)
     if (auto claimed = m_data->claim_outputs(); !claimed) return finish_early(result::from_error(claimed.error()));
   if (m_why_no_create && !stopped) log(describe_wait(*m_plan, *m_why_no_create));
-  if (stopped || m_why_no_create || !m_data) return begin_to_follow();
-  prepare_data();
+  if (stopped || m_why_no_create) return begin_to_follow();
+  if (m_place.is_remote() && !m_options.existing) return look_ahead();
+  m_data ? prepare_data() : begin_to_follow();
+}
+
+void Session::look_ahead() {
+  DataContext data{m_options.wants_stores, m_options.configuration_secret};
+  data.environment = m_options.environment;
+  StepPreflight::Context context{m_loop,  m_transport,    *m_plan,         m_facts,
+                                 m_place, *m_earlier_job, std::move(data), [this](const auto& line) { log(line); }};
+  m_preflight =
+      std::make_unique<StepPreflight>(std::move(context), StepPreflight::Sink{[this] { m_data ? prepare_data() : begin_to_follow(); },
+                                                                              [this](const Error& why) { finish_early(result::from_error(why)); }});
+  m_preflight->begin();
 }
 
 std::unique_ptr<StepData> Session::data_of_job() {
@@ -350,6 +362,7 @@ void Session::stop_early(int signal, std::optional<WorkflowMonitor::Eviction> ev
     return finish_early(m_early_stop.cancelled(what.empty() ? "before a job was created" : what + " before a job was created"));
   m_adoption->stop();
   if (!m_plan_preparation->stop()) m_adoption->look_after(Duration(0));
+  if (m_preflight && m_preflight->leave()) return m_loop.post(m_lifetime.bind([this] { stop_and_conclude(); }));
   if (!m_data_preparation) return;
   m_data_preparation->leave();
   m_loop.post(m_lifetime.bind([this] {
@@ -376,6 +389,7 @@ void Session::finish_early(result::Verdict verdict) {
   m_own_facts.leave();
   if (m_plan_preparation) m_plan_preparation->leave();
   if (m_adoption) m_adoption->leave();
+  if (m_preflight) m_preflight->leave();
   if (m_data_preparation) m_data_preparation->leave();
   run::Outcome outcome;
   const bool stopped = verdict.verdict_class == result::VerdictClass::cancelled || verdict.verdict_class == result::VerdictClass::interrupted;

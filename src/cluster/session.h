@@ -26,6 +26,7 @@
 #include "cluster/report_upload.h"
 #include "cluster/step_cleanup.h"
 #include "cluster/step_data.h"
+#include "cluster/step_preflight.h"
 #include "cluster/stop_signals.h"
 #include "cluster/workflow_monitor.h"
 #include "kube/client.h"
@@ -86,6 +87,7 @@ class Session {
   void adopt(plan::Plan plan, std::optional<Error> why);
   void own_pod_not_seen();
   void follow_plan(plan::Plan plan);
+  void look_ahead();
   void make_data() { m_data = data_of_job(); }
   [[nodiscard]] std::unique_ptr<StepData> data_of_job();
   void prepare_data();
@@ -136,7 +138,8 @@ class Session {
   std::unique_ptr<PlanPreparation> m_plan_preparation;
   std::unique_ptr<EarlierJobAdoption> m_adoption;
   std::unique_ptr<const plan::Plan> m_plan;
-  std::unique_ptr<StepData> m_data;  // null: the step does not handle the job's data
+  std::unique_ptr<StepPreflight> m_preflight;  // of a job in another cluster
+  std::unique_ptr<StepData> m_data;            // null: the step does not handle the job's data
   std::unique_ptr<DataPreparation> m_data_preparation;
   bool m_inputs_uploaded = false;        // inputs, before a stop came
   std::optional<Error> m_why_no_create;  // why no job can be created, while one of an earlier attempt is followed

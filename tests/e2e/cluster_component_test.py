@@ -122,7 +122,8 @@ def test_the_role_gives_a_step_all_that_the_program_asks_for(cluster, built, che
 def test_the_role_grants_nothing_that_the_program_does_not_use(cluster, built, check_in_pod, kind):
     with cluster.namespace([OWN_POD, QUOTAS, LABELS]) as space:
         done = check_in_pod(space, kind)
-    asked = rights(yaml.safe_load(done.stdout[done.stdout.index("apiVersion:") :])["rules"]) | rights([OWN_POD])
+    role = next(one for one in yaml.safe_load_all(done.stdout[done.stdout.index("---") :]) if one)
+    asked = rights(role["rules"]) | rights([OWN_POD])
     given = rights(rules_of(built("standalone")))
     others = {right for right in given for other in RESOURCES.values() if other != RESOURCES[kind] and f"{right[1]}.{right[0]}" == other}
     assert asked - DATA <= given

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cluster/data.h"
+#include "data/yaml.h"
 #include "support/catch.h"
 #include "unit/cluster/session_support.h"
 #include "unit/kube/harness.h"
@@ -47,6 +48,7 @@ struct Check {
       ++readings;
       return keys;
     }
+    if (path.ends_with("/selfsubjectreviews")) return absent("selfsubjectreviews");  // a server before 1.28
     if (asked.request.url.host == "store") return store;
     if (path.ends_with("/resourcequotas")) return trainstep::test::list_of(Json::array());
     if (asked.request.method != "POST") return absent(path.substr(path.rfind('/') + 1));
@@ -69,7 +71,9 @@ struct Check {
       using enum Finding::Severity;
       found.push_back((finding.severity == ok ? "ok: " : finding.severity == error ? "error: " : "warning: ") + finding.text);
     };
-    const Preflight preflight(*h.client, h.server, *plan, facts, data, "team", {hear, [&](Result<Diagnosis> result) { done = std::move(result); }});
+    const Side side{*h.client, "team", "context team"};
+    const Preflight preflight({h.server, *plan, facts, facts, data, side, side, {}},
+                              {hear, [&](Result<Diagnosis> result) { done = std::move(result); }});
     h.loop.run(2min);
     REQUIRE(done);
   }
@@ -86,7 +90,7 @@ struct Check {
 TEST_CASE_METHOD(Check, "a check reads the credentials that a run needs, and reports only missing ones") {
   run();
   REQUIRE(*done);
-  CHECK_FALSE((*done)->failed);
+  CHECK_FALSE((*done)->failed());
   CHECK(readings == 1);
   CHECK(errors().empty());
 }
@@ -100,7 +104,7 @@ TEST_CASE_METHOD(Check, "a check reports a missing Secret or key with a run's me
   keys = answer;
   run();
   REQUIRE(*done);
-  CHECK((*done)->failed);
+  CHECK((*done)->failed());
   REQUIRE(errors().size() == 1);
   CHECK_THAT(errors()[0], Contains(said) && Contains("team-keys"));
   CHECK_THAT(found.back(), Contains("no quota"));
@@ -120,7 +124,7 @@ TEST_CASE_METHOD(Check, "keys of the environment are missed by a check as by a r
   if (there) data.environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}};
   run();
   REQUIRE(*done);
-  CHECK((*done)->failed != there);
+  CHECK((*done)->failed() != there);
   CHECK(readings == 0);
 }
 
@@ -141,14 +145,14 @@ TEST_CASE_METHOD(Check, "a check fails where a run's keys cannot work, and doubt
   }
   run();
   REQUIRE(*done);
-  CHECK((*done)->failed == line.starts_with("error"));
+  CHECK((*done)->failed() == line.starts_with("error"));
   CHECK(std::ranges::any_of(found, [&](const auto& one) { return one.starts_with(line); }));
 }
 
 TEST_CASE_METHOD(Check, "a check of a step that fetches nothing reads no keys") {
   run(false);
   REQUIRE(*done);
-  CHECK_FALSE((*done)->failed);
+  CHECK_FALSE((*done)->failed());
   CHECK(readings == 0);
 }
 
@@ -157,4 +161,121 @@ TEST_CASE_METHOD(Check, "an API server that does not give the keys in time leave
   run();
   REQUIRE_FALSE(*done);
   CHECK(done->error().kind == ErrorKind::unavailable);
+}
+
+namespace {
+
+// Its job is to be in another cluster.
+struct CheckOfTwo : Check {
+  std::vector<std::string> asked;  // "HOST VERB RESOURCE"
+  std::vector<std::string> denied;
+  std::string user = "system:serviceaccount:other:trainstep";
+  std::optional<MissingRoles> missing;
+  Json nodes;  // null: they may not be listed
+
+  void run_apart() {
+    const auto before = [this](const FakeTransport::Asked& one) { return answer(one); };
+    h.server.serve([this, before](const FakeTransport::Asked& one) {
+      const auto& path = one.request.url.path;
+      if (path.ends_with("/selfsubjectreviews")) return Reply::text(to_text({{"status", {{"userInfo", {{"username", user}}}}}}), 201);
+      if (path.ends_with("/nodes") && !nodes.is_null()) return trainstep::test::list_of(nodes);
+      if (!path.ends_with("/selfsubjectaccessreviews")) return before(one);
+      const auto attributes = Json::parse(one.request.body)["spec"]["resourceAttributes"];
+      asked.push_back(one.request.url.host + " " + attributes.value("namespace", "") + " " + attributes.value("verb", "") + " " +
+                      attributes.value("resource", "") + (attributes.contains("subresource") ? "/log" : ""));
+      return Reply::text(to_text({{"status", {{"allowed", std::ranges::find(denied, asked.back()) == denied.end()}}}}), 201);
+    });
+    auto credentials = std::make_shared<kube::Credentials>();
+    credentials->server = {"https", "remote", 6443, "", {}};
+    credentials->token = std::make_unique<CountingTokens>();
+    kube::Client remote(h.loop, h.server, credentials, 1);
+    plan::Request request;
+    request.run_id = "r";
+    request.train_specification = R"({"image": "i", "command": ["t"]})";
+    request.cpus = "2";
+    auto plan = plan::make_plan(request, trainstep::test::all_kinds);
+    REQUIRE(plan.has_value());
+    facts.pod = "step-1";
+    data.configuration_secret = "training";
+    data.keys_copy = "job-keys";
+    const Facts there;
+    const Side home{*h.client, "team", "in-cluster"};
+    const Side other{remote, "there", "https://remote"};
+    const Preflight preflight({h.server, *plan, facts, there, data, home, other, {}}, {[&](const Finding& finding) { found.push_back(finding.text); },
+                                                                                       [&](Result<Diagnosis> result) {
+                                                                                         if (result) missing = result->missing;
+                                                                                         done = std::move(result);
+                                                                                       }});
+    h.loop.run(2min);
+    REQUIRE(done);
+    REQUIRE(*done);
+    if (missing) roles = missing->yaml(home, other);
+  }
+  [[nodiscard]] bool was_asked(const std::string& what) const { return std::ranges::find(asked, what) != asked.end(); }
+  [[nodiscard]] bool was_found(const std::string& what) const { return std::ranges::find(found, what) != found.end(); }
+  std::string roles;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(CheckOfTwo, "permissions are asked for where they are needed: in the cluster of the step, or in that of the job") {
+  run_apart();
+  CHECK(was_asked("api team get pods"));
+  CHECK(was_asked("api team get secrets"));
+  CHECK_FALSE(was_asked("remote there get pods"));
+  CHECK(was_asked("remote there create jobs"));
+  CHECK(was_asked("remote there create secrets"));
+  CHECK_FALSE(was_asked("api team create jobs"));
+  CHECK(was_found("all 2 permissions in namespace team of in-cluster"));
+  CHECK(roles.empty());
+}
+
+TEST_CASE_METHOD(CheckOfTwo, "what is missing on each side is a Role and a RoleBinding for that side") {
+  denied = {"api team get secrets", "remote there create jobs", "remote there list events"};
+  run_apart();
+  CHECK((*done)->failed());
+  CHECK(was_found("no permission to get secrets training in namespace team of in-cluster"));
+  CHECK(was_found("no permission to create jobs.batch in namespace there of https://remote"));
+  const auto own = roles.find("# Missing permissions in namespace team (in-cluster):\n");
+  const auto there = roles.find("# Missing permissions in namespace there (https://remote):\n");
+  REQUIRE(own < there);
+  REQUIRE(there != std::string::npos);
+  const auto of_step = parse_yaml_documents(roles.substr(own, there - own), "");
+  const auto of_job = parse_yaml_documents(roles.substr(there), "");
+  REQUIRE(of_step);
+  REQUIRE(of_job);
+  CHECK((*of_step)[0]["rules"] ==
+        Json::array({{{"apiGroups", {""}}, {"resources", {"secrets"}}, {"verbs", {"get"}}, {"resourceNames", {"training"}}}}));
+  CHECK((*of_job)[0]["metadata"]["namespace"] == "there");
+  CHECK((*of_job)[0]["rules"].size() == 2);
+  CHECK((*of_job)[1]["kind"] == "RoleBinding");
+  CHECK((*of_job)[1]["roleRef"]["name"] == (*of_job)[0]["metadata"]["name"]);
+  CHECK((*of_job)[1]["subjects"] == Json::array({{{"kind", "ServiceAccount"}, {"namespace", "other"}, {"name", "trainstep"}}}));
+}
+
+TEST_CASE_METHOD(CheckOfTwo, "an account that is not a service account is bound as a user, an unknown one not at all") {
+  denied = {"remote there create jobs"};
+  user = GENERATE("jane@example.com", "");
+  run_apart();
+  if (user.empty()) CHECK_THAT(roles, Contains("; bind this Role to the account that is used there:\n") && !Contains("RoleBinding"));
+  if (!user.empty()) CHECK_THAT(roles, Contains("kind: User") && Contains("jane@example.com"));
+}
+
+TEST_CASE_METHOD(CheckOfTwo, "pods that no node has room for are a doubt, if nodes may be listed") {
+  const auto node = [](const std::string& cpu) { return Json{{"metadata", {{"name", "n"}}}, {"status", {{"allocatable", {{"cpu", cpu}}}}}}; };
+  SECTION("large enough") {
+    nodes = {node("1"), node("2")};
+    run_apart();
+    CHECK(was_found("each pod fits on a node"));
+  }
+  SECTION("too small") {
+    nodes = {node("1"), node("1500m")};
+    run_apart();
+    CHECK(was_found("no node is large enough for a pod of Main: cpu 2; the job would wait"));
+    CHECK_FALSE((*done)->failed());
+  }
+  SECTION("unknown") {
+    run_apart();
+    CHECK(std::ranges::none_of(found, [](const auto& text) { return text.find("node") != std::string::npos; }));
+  }
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -35,6 +36,7 @@ struct StoreStep : objectstore::test::FakeStore {
   std::string mount;                  // of a claim of the step's pod
   Json disk;                          // the claim, as the API server has it; null: it may not be read
   bool may_read_keys = true;          // of the store
+  std::vector<std::string> lacking;   // permissions at "api" or "remote": "remote create secrets"
   std::function<std::optional<Reply>(const FakeTransport::Asked&)> trouble = [](const auto&) { return std::nullopt; };
 
   StoreStep() {
@@ -88,6 +90,7 @@ struct StoreStep : objectstore::test::FakeStore {
     if (url.path.ends_with("/persistentvolumeclaims/disk"))
       return disk.is_null() ? kube::test::refusal(403, "Forbidden", "no right") : Reply::text(to_text(disk));
     if (url.path == "/apis/batch/v1") return test::serves_jobs();
+    if (url.path.ends_with("reviews")) return reviewed(asked);
     if (method == "POST" && asked.query("dryRun").empty()) {
       auto object = test::made(asked.request.body, "u-" + std::to_string(owned.size()));
       if (url.path.ends_with("/jobs")) created = object;
@@ -96,6 +99,14 @@ struct StoreStep : objectstore::test::FakeStore {
     }
     if (method == "POST") return Reply::text(asked.request.body, 201);
     return kube::test::absent(url.path.substr(url.path.rfind('/') + 1));
+  }
+  [[nodiscard]] Reply reviewed(const FakeTransport::Asked& asked) const {
+    if (asked.request.url.path.ends_with("/selfsubjectreviews"))
+      return Reply::text(R"({"status": {"userInfo": {"username": "system:serviceaccount:team:step"}}})", 201);
+    const auto attributes = Json::parse(asked.request.body)["spec"]["resourceAttributes"];
+    const auto right = asked.request.url.host + " " + attributes.value("verb", "") + " " + attributes.value("resource", "");
+    const bool allowed = std::ranges::find(lacking, right) == lacking.end();
+    return Reply::text(to_text(Json{{"status", {{"allowed", allowed}}}}), 201);
   }
   void run() {
     session.emplace(loop, transport, test::credentials(), options, std::vector<run::Listener*>{&told});

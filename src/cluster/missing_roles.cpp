@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/missing_roles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "data/yaml.h"
+
+namespace trainstep::cluster {
+namespace {
+
+std::string grant(const std::vector<Permission>& rights, const Json& subject, const Side& side) {
+  if (rights.empty()) return {};
+  const auto* rest = subject.is_null() ? "; bind this Role to the account that is used there" : "";
+  auto text = fmt::format("---\n# Missing permissions in namespace {} ({}){}:\n{}", side.name_space, side.where, rest,
+                          to_yaml(role(rights, side.name_space)));
+  if (!subject.is_null()) text += "---\n" + to_yaml(role_binding(subject, side.name_space));
+  return text;
+}
+
+}  // namespace
+
+bool MissingRoles::lacks_needed() const { return std::ranges::any_of(m_rights, &Permission::needed); }
+
+bool MissingRoles::lacks_secrets() const {
+  return std::ranges::any_of(m_rights, [](const Permission& right) { return right.of_step && right.resource == "secrets"; });
+}
+
+std::vector<Permission> MissingRoles::of(bool of_step, bool only_needed) const {
+  std::vector<Permission> rights;
+  for (const auto& right : m_rights)
+    if (right.of_step == of_step && (right.needed || !only_needed)) rights.push_back(right);
+  return rights;
+}
+
+std::string MissingRoles::yaml(const Side& step, const Side& job) const {
+  if (&step.client == &job.client) return grant(m_rights, m_subject_of_job.is_null() ? m_subject_of_step : m_subject_of_job, job);
+  return grant(of(true), m_subject_of_step, step) + grant(of(false), m_subject_of_job, job);
+}
+
+}  // namespace trainstep::cluster
