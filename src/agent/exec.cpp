@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/exec.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <random>
 #include <string>
 
 #include "agent/launcher.h"
+#include "agent/lease_watch.h"
 #include "agent/pod_message.h"
 #include "agent/replica_run.h"
 #include "http/bulk_transport.h"
 #include "http/observed_transport.h"
 #include "http/waiting.h"
+#include "kube/credentials.h"
 #include "objectstore/credentials.h"
 #include "process/descendants.h"
 #include "process/signals.h"
@@ -26,6 +32,48 @@ std::uint64_t random_seed() {
   std::random_device device;
   return std::uint64_t{device()} << 32U | device();
 }
+
+// Ends the program when no step follows the job, as a kubelet does: this process gets the signal, and passes it on.
+class FollowedProgram {
+ public:
+  FollowedProgram(PollLoop& loop, http::Transport& transport, const plan::Task& task) {
+    if (!task.lease.wanted()) return;
+    auto credentials = kube::in_cluster();
+    if (!credentials || !*credentials) {
+      log(fmt::format("{}: if the step that follows this job vanishes, nothing ends the training",
+                      credentials ? "this is not a pod of a cluster" : credentials.error().message));
+      return;
+    }
+    const auto lapsed = [this, &loop, grace = task.lease.grace](const std::string& why) {
+      log(why + "; ending the program");
+      m_why = why;
+      ::kill(::getpid(), SIGTERM);
+      m_kill = loop.timer(grace, [] { process::end_descendants(kill_limit); });
+    };
+    m_watch.emplace(LeaseWatch::Context{loop, transport, random_seed(), log, lapsed}, std::make_shared<kube::Credentials>(std::move(**credentials)),
+                    task.job, task.lease);
+  }
+  // The program has ended: its outputs are delivered, whoever follows.
+  void ended() {
+    m_watch.reset();
+    m_kill.cancel();
+  }
+  // Says so in the report of a program that was ended for this.
+  void add_to(PodReport& report) const {
+    if (m_why.empty() || report.verdict_class == result::VerdictClass::succeeded) return;
+    result::Verdict verdict;
+    verdict.verdict_class = report.verdict_class = result::VerdictClass::capacity;
+    report.exit_code = result::exit_code(verdict);
+    report.message = m_why;
+  }
+
+ private:
+  static constexpr Duration kill_limit{5'000};
+
+  std::optional<LeaseWatch> m_watch;
+  std::string m_why;
+  Timer m_kill;
+};
 
 // The agent's sequence (replica_run.h) in a real pod: with the process's own environment and signals, and the program as a child.
 PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
@@ -45,12 +93,28 @@ PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
                .index = index_of(options.role, environment),
                .run_program = {},
                .signals = [&loop](auto stopped) { return std::make_shared<process::Signals>(loop, std::move(stopped)); }};
+  std::optional<FollowedProgram> followed;
+  if (!options.argv.empty() && watches_lease(options.role, primary, with.index)) followed.emplace(loop, transport, task);
   if (!options.argv.empty())
     with.run_program = [&](const OnOutlived& outlived) {
       await_told();
-      return run_program(loop, options.argv, environment, outlived);
+      auto end = run_program(loop, options.argv, environment, outlived);
+      if (followed) followed->ended();
+      return end;
     };
-  return work(task, primary, options.scratch, with);
+  auto report = work(task, primary, options.scratch, with);
+  if (followed) followed->add_to(report);
+  return report;
+}
+
+PodReport launch_in_pod(const plan::Task& task, const ExecOptions& options) {
+  PollLoop loop;
+  end_with_guard(loop, options.guard);
+  http::BulkTransport network(loop);
+  FollowedProgram followed(loop, network, task);
+  auto report = launch(loop, task, options, [&followed] { followed.ended(); });
+  followed.add_to(report);
+  return report;
 }
 
 // Reports to the step: in the pod's termination message or, for a rank, in a file that the launcher fetches.
@@ -79,7 +143,7 @@ int exec(const plan::Task& task, const ExecOptions& options) {
   // handle.
   const auto stops = process::stop_signals();
   ::sigprocmask(SIG_BLOCK, &stops, nullptr);
-  const auto report = options.role == Role::launcher ? launch(task, options) : work_in_pod(task, options);
+  const auto report = options.role == Role::launcher ? launch_in_pod(task, options) : work_in_pod(task, options);
   if (!report.message.empty()) log(report.message);
   leave(report, options);
   await_told();

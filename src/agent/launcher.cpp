@@ -77,11 +77,10 @@ std::vector<std::string> hosts_in(std::string_view text) {
   return hosts;
 }
 
-PodReport launch(const plan::Task& task, const ExecOptions& options) {
-  PollLoop loop;
-  end_with_guard(loop, options.guard);
+PodReport launch(PollLoop& loop, const plan::Task& task, const ExecOptions& options, const std::function<void()>& ended) {
   const auto environment = process::own_environment();
   const auto end = run_program(loop, with_identity(options.argv, environment), environment);
+  ended();
   if (!end) {
     const auto verdict = result::from_error(end.error());
     return failed(verdict.verdict_class, result::exit_code(verdict), end.error().message);

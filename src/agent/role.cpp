@@ -55,4 +55,6 @@ bool is_primary(Role role, const process::Variables& environment) {
   return (index.empty() ? number_behind(value_of(environment, "HOSTNAME")) : index) == "0";
 }
 
+bool watches_lease(Role role, bool primary, const std::string& index) { return role != Role::rank && (primary || !index.empty()); }
+
 }  // namespace trainstep::agent

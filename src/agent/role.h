@@ -23,6 +23,9 @@ Result<Role> role_of(std::string_view word);
 // The index of a replica of an Indexed Job, whose replicas share nothing; empty: the job's replicas work together. `environment`: the replica's own.
 std::string index_of(Role role, const process::Variables& environment);
 
+// Whether this process ends its program once no step follows the job: one for each training. mpirun's pod does it for its ranks.
+bool watches_lease(Role role, bool primary, const std::string& index);
+
 // Whether the job's outputs are those of this process. `environment`: its own.
 bool is_primary(Role role, const process::Variables& environment);
 

@@ -109,6 +109,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   if (is_leased(m_submitted->object)) m_lease_removal.tried();
   if (m_submitted->kept) follow_with_deadline(*m_submitted->kept);
   watch_job(*m_submitted);
+  hold_lease();
   m_submitted->object = Json();  // the watch knows better
 }
 
@@ -139,6 +140,15 @@ void ClusterBackend::watch_job(const Submitted& submitted) {
           [this](const std::string& why) { log(fmt::format("no permission to read events ({}): the reason for missing pods is unknown", why)); }});
 }
 
+// If another attempt may follow, it holds for as long as the job would be kept for that.
+void ClusterBackend::hold_lease() {
+  const auto& lease = m_plan.data.task.lease;
+  if (!lease.wanted() || m_is_observer || m_watch->over()) return;
+  const auto length = m_facts.retry == Retry::none ? lease.length : std::max(lease.length, kept_length(m_facts));
+  m_step_lease = std::make_unique<StepLease>(m_client, StepLease::Job{m_resource, m_name_space, m_plan.job_name, m_uid}, m_attempt, lease, length,
+                                             [this](std::string text) { log(std::move(text)); });
+}
+
 void ClusterBackend::stop_watching() {
   if (m_watch) m_watch->close();
   m_events.reset();
@@ -167,6 +177,7 @@ void ClusterBackend::job_gone() {
 
 void ClusterBackend::mark_gone() {
   m_gone = true;
+  m_step_lease.reset();
   if (m_watch) m_watch->ended();
 }
 
@@ -177,6 +188,8 @@ void ClusterBackend::handle_job(const Json& object, job_types::Judgement judged)
   if (is_overdue(judged) && (m_kept || is_cut_short(object, planned))) judged.reason = follow::kept_in_vain;
   m_seen.take(object);
   m_lease_removal.look();
+  using enum job_types::Judgement::State;
+  if (judged.state == succeeded || judged.state == failed) m_step_lease.reset();  // its end decides
   if (!m_watch->over() && at(metadata_of(object), "deletionTimestamp") != nullptr)
     judged = {judged.state, std::string(follow::being_deleted), join(finalizers_of(object), ", ")};
   emit(follow::JobSeen{std::move(judged)});
@@ -198,7 +211,7 @@ void ClusterBackend::read_report(const job_types::PodView& pod) {
 Result<std::vector<run::OutputFound>> ClusterBackend::collect() {
   if (m_report && !m_is_observer) return outputs_of(m_plan, *m_report);
   const auto& data = m_plan.data;
-  if (!data.has_agent() || data.task.record.in_store() || !data.record_in_step.empty()) return std::vector<run::OutputFound>{};
+  if (!data.has_agent() || data.only_lease || data.task.record.in_store() || !data.record_in_step.empty()) return std::vector<run::OutputFound>{};
   return Error{ErrorKind::unavailable, std::string(no_report_reason)};
 }
 
@@ -294,6 +307,7 @@ void ClusterBackend::remove_job(const follow::RemoveJob& order) {
   if (m_is_observer) return emit(follow::BackendFailed{internal_error("jobs of other steps are never deleted")});
   stop_keeping();
   m_removal_wanted = true;
+  m_step_lease.reset();
   m_removal_at_once = order.at_once;
   m_unless_succeeded = order.unless_succeeded;
   m_removal_ends.set(m_time.at_most(removal_timeout));

@@ -22,6 +22,7 @@
 #include "cluster/owned_objects.h"
 #include "cluster/removal.h"
 #include "cluster/seen_job.h"
+#include "cluster/step_lease.h"
 #include "cluster/submit.h"
 #include "cluster/time_left.h"
 #include "result/pod_report.h"
@@ -94,6 +95,7 @@ class ClusterBackend : public run::Backend {
  private:
   void submitted(Result<Submitted> submitted);
   void watch_job(const Submitted& submitted);
+  void hold_lease();
   void stop_watching();
   void handle_job(const Json& object, job_types::Judgement judged);
   void handle_pod(follow::MemberIndex member, job_types::PodView pod);
@@ -160,6 +162,7 @@ class ClusterBackend : public run::Backend {
   std::string m_creating_attempt;
   std::unique_ptr<JobWatch> m_watch;
   std::unique_ptr<JobEvents> m_events;
+  std::unique_ptr<StepLease> m_step_lease;  // while the job is followed
   JobLogs m_logs;
   JobClaim m_claim;
   std::unique_ptr<JobCleanup> m_cleanup;  // after the verdict

@@ -57,7 +57,8 @@ Result<void> check_portable(const std::string& name, const std::string& path) { 
 }  // namespace
 
 Result<plan::DataFacts> data_facts(const plan::Plan& plan, const Facts& facts) {
-  plan::DataFacts data{.mounts = facts.mounts, .real_paths = {}, .stores = {}, .agent_image = facts.image, .folder = facts.folder};
+  plan::DataFacts data{
+      .mounts = facts.mounts, .real_paths = {}, .stores = {}, .agent_image = facts.image, .folder = facts.folder, .unowned = !facts.workflow};
   for (auto& mount : data.mounts) mount.mount_path = real_path(mount.mount_path);
   for (const auto& input : plan.binding.inputs) {
     TRY(add(data, input.path, facts));

@@ -16,6 +16,9 @@
 
 namespace trainstep::cluster {
 
+// How long a job is kept for the next attempt of its step.
+Duration kept_length(const Facts& facts);
+
 class JobKeeping {
  public:
   // Called from the loop; the last call may destroy this object.

@@ -19,6 +19,13 @@ std::string grant(const std::vector<Permission>& rights, const Json& subject, co
   return text;
 }
 
+std::string grant_pods(const std::string& account, const Side& side) {
+  if (account.empty()) return {};
+  const Json subject = {{"kind", "ServiceAccount"}, {"namespace", side.name_space}, {"name", account}};
+  return fmt::format("---\n# For the pods of the job in namespace {} ({}):\n{}---\n{}", side.name_space, side.where,
+                     to_yaml(role({permission_of_pods()}, side.name_space, pods_role)), to_yaml(role_binding(subject, side.name_space, pods_role)));
+}
+
 }  // namespace
 
 bool MissingRoles::lacks_needed() const { return std::ranges::any_of(m_rights, &Permission::needed); }
@@ -35,8 +42,9 @@ std::vector<Permission> MissingRoles::of(bool of_step, bool only_needed) const {
 }
 
 std::string MissingRoles::yaml(const Side& step, const Side& job) const {
-  if (&step.client == &job.client) return grant(m_rights, m_subject_of_job.is_null() ? m_subject_of_step : m_subject_of_job, job);
-  return grant(of(true), m_subject_of_step, step) + grant(of(false), m_subject_of_job, job);
+  const auto pods = grant_pods(m_pods, job);
+  if (&step.client == &job.client) return grant(m_rights, m_subject_of_job.is_null() ? m_subject_of_step : m_subject_of_job, job) + pods;
+  return grant(of(true), m_subject_of_step, step) + grant(of(false), m_subject_of_job, job) + pods;
 }
 
 }  // namespace trainstep::cluster

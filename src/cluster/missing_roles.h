@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/permissions.h"
@@ -23,7 +24,9 @@ class MissingRoles {
   void add(const Permission& right) { m_rights.push_back(right); }
   // Who acts there (permissions.h, subject_of); null: unknown.
   void set_subject(bool of_step, Json subject) { (of_step ? m_subject_of_step : m_subject_of_job) = std::move(subject); }
-  [[nodiscard]] bool empty() const { return m_rights.empty(); }
+  // The pods' service account lacks what it needs, or that cannot be known.
+  void add_pods(std::string account) { m_pods = std::move(account); }
+  [[nodiscard]] bool empty() const { return m_rights.empty() && m_pods.empty(); }
   [[nodiscard]] bool lacks_needed() const;
   // A needed one to read a Secret of the step's cluster.
   [[nodiscard]] bool lacks_secrets() const;
@@ -35,6 +38,7 @@ class MissingRoles {
  private:
   std::vector<Permission> m_rights;
   Json m_subject_of_step, m_subject_of_job;
+  std::string m_pods;
 };
 
 }  // namespace trainstep::cluster

@@ -15,9 +15,6 @@
 namespace trainstep::cluster {
 namespace {
 
-// Not that of component/kubernetes, which it complements.
-constexpr auto role_name = "trainstep-missing";
-
 std::string group_of(std::string_view group_version) {
   const auto slash = group_version.find('/');
   return slash == std::string_view::npos ? "" : std::string(group_version.substr(0, slash));
@@ -57,6 +54,9 @@ std::vector<Permission> data_permissions_of(const plan::Plan& plan, const DataCo
     rights.push_back(
         {"", "secrets", "get", moves, secret, "the record of the training stays in the bucket, and large returned values are lost", true});
   }
+  if (data.task.lease.wanted())
+    for (const auto* verb : {"create", "patch"})
+      rights.push_back({"coordination.k8s.io", "leases", verb, false, "", "if the step vanishes, nothing ends its job"});
   for (const auto& claim : mounted_claims(plan))
     if (claim.name != plan.pvc_name)
       rights.push_back({"", "persistentvolumeclaims", "get", false, claim.name, "if only one node can mount it, pods on other nodes wait"});
@@ -101,13 +101,29 @@ Json access_review(const Permission& right, const std::string& name_space) {
   return {{"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SelfSubjectAccessReview"}, {"spec", {{"resourceAttributes", std::move(attributes)}}}};
 }
 
+Permission permission_of_pods() { return {"coordination.k8s.io", "leases", "get", false}; }
+
+std::string account_of_pods(const plan::Plan& plan) {
+  const auto& given = plan.options.all.service_account;
+  return given.empty() ? "default" : given;
+}
+
+Json access_review(const Permission& right, const std::string& name_space, const std::string& account) {
+  auto review = access_review(right, name_space);
+  review["kind"] = "LocalSubjectAccessReview";
+  review["metadata"]["namespace"] = name_space;
+  review["spec"]["user"] = fmt::format("system:serviceaccount:{}:{}", name_space, account);
+  review["spec"]["groups"] = {"system:serviceaccounts", "system:serviceaccounts:" + name_space, "system:authenticated"};
+  return review;
+}
+
 bool allowed(const Json& review) {
   const auto* status = review.is_object() ? trainstep::find(review, "status") : nullptr;
   const auto* answer = status != nullptr && status->is_object() ? trainstep::find(*status, "allowed") : nullptr;
   return answer != nullptr && answer->is_boolean() && answer->get<bool>();
 }
 
-Json role(const std::vector<Permission>& rights, const std::string& name_space) {
+Json role(const std::vector<Permission>& rights, const std::string& name_space, std::string_view name) {
   Json rules = Json::array();
   for (const auto& right : rights) {
     Json rule = {{"apiGroups", {right.group}}, {"resources", {right.resource}}, {"verbs", Json::array()}};
@@ -121,7 +137,7 @@ Json role(const std::vector<Permission>& rights, const std::string& name_space) 
   }
   return {{"apiVersion", "rbac.authorization.k8s.io/v1"},
           {"kind", "Role"},
-          {"metadata", {{"name", role_name}, {"namespace", name_space}}},
+          {"metadata", {{"name", std::string(name)}, {"namespace", name_space}}},
           {"rules", std::move(rules)}};
 }
 
@@ -129,19 +145,19 @@ Json subject_review() { return {{"apiVersion", "authentication.k8s.io/v1"}, {"ki
 
 // A service account is "system:serviceaccount:NAMESPACE:NAME".
 Json subject_of(const Json& review) {
-  const auto name = text(at(at(&review, "status"), "userInfo"), "username");
-  if (name.empty()) return {};
-  const auto parts = split(name, ':');
+  const auto user = text(at(at(&review, "status"), "userInfo"), "username");
+  if (user.empty()) return {};
+  const auto parts = split(user, ':');
   if (parts.size() == 4 && parts[0] == "system" && parts[1] == "serviceaccount")
     return {{"kind", "ServiceAccount"}, {"namespace", std::string(parts[2])}, {"name", std::string(parts[3])}};
-  return {{"kind", "User"}, {"apiGroup", "rbac.authorization.k8s.io"}, {"name", name}};
+  return {{"kind", "User"}, {"apiGroup", "rbac.authorization.k8s.io"}, {"name", user}};
 }
 
-Json role_binding(const Json& subject, const std::string& name_space) {
+Json role_binding(const Json& subject, const std::string& name_space, std::string_view name) {
   return {{"apiVersion", "rbac.authorization.k8s.io/v1"},
           {"kind", "RoleBinding"},
-          {"metadata", {{"name", role_name}, {"namespace", name_space}}},
-          {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", role_name}}},
+          {"metadata", {{"name", std::string(name)}, {"namespace", name_space}}},
+          {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", std::string(name)}}},
           {"subjects", {subject}}};
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/facts.h"
@@ -46,19 +47,27 @@ std::string describe(const Permission& right);
 // The same, with the verbs for one resource together: "create, delete jobs.batch; get secrets training".
 std::string describe(const std::vector<Permission>& rights);
 
+// What the agent in the pods needs, as their service account: to look at the Lease.
+Permission permission_of_pods();
+// "default", unless job_options.service_account names another one.
+std::string account_of_pods(const plan::Plan& plan);
+// The body of a LocalSubjectAccessReview (authorization.k8s.io/v1) about that service account.
+Json access_review(const Permission& right, const std::string& name_space, const std::string& account);
 // The body of a SelfSubjectAccessReview (authorization.k8s.io/v1).
 Json access_review(const Permission& right, const std::string& name_space);
 // Its response. Any JSON is allowed: what is not a response allows nothing.
 bool allowed(const Json& review);
 
+// Of a Role, but not that of component/kubernetes, which it complements; and the one for the pods, which is.
+inline constexpr std::string_view missing_role = "trainstep-missing", pods_role = "trainstep-pods";
 // A Role with these permissions, ready to be applied; those for one object name it.
-Json role(const std::vector<Permission>& rights, const std::string& name_space);
+Json role(const std::vector<Permission>& rights, const std::string& name_space, std::string_view name = missing_role);
 // The body of a SelfSubjectReview (authentication.k8s.io/v1), of a server that is at least 1.28.
 Json subject_review();
 // Who made the request, according to the response to a SelfSubjectReview (authentication.k8s.io/v1), as the subject of a RoleBinding; null: it does
 // not say. Any JSON is allowed.
 Json subject_of(const Json& review);
 // Binds that Role to the subject.
-Json role_binding(const Json& subject, const std::string& name_space);
+Json role_binding(const Json& subject, const std::string& name_space, std::string_view name = missing_role);
 
 }  // namespace trainstep::cluster

@@ -81,7 +81,7 @@ void Preflight::check_claim() {
 void Preflight::ask(std::size_t right) {
   if (right == m_permissions.size()) {
     if (m_diagnosis.missing.empty()) tell_of_permissions();
-    return name_subject(true);
+    return ask_for_pods();
   }
   const kube::Path reviews{"authorization.k8s.io/v1", "selfsubjectaccessreviews"};
   const auto& side = side_of(m_permissions[right]);
@@ -104,6 +104,24 @@ void Preflight::answered(std::size_t right, const kube::Answer& answer) {
     m_sink.found({asked.needed ? error : warning, described(asked, shown(side_of(asked)))});
   }
   ask(right + 1);
+}
+
+// The agent in the pods looks at the Lease as their service account.
+void Preflight::ask_for_pods() {
+  if (!m_plan.data.task.lease.wanted()) return name_subject(true);
+  const auto right = permission_of_pods();
+  const auto account = account_of_pods(m_plan);
+  m_call = m_client.create({"authorization.k8s.io/v1", "localsubjectaccessreviews", m_name_space}, access_review(right, m_name_space, account), false,
+                           preflight_retry, [this, right, account](const kube::Answer& answer) {
+                             if (!answer || !allowed(*answer)) {
+                               m_diagnosis.missing.add_pods(account);
+                               const auto* known = answer ? "no permission" : "perhaps no permission";
+                               log(warning,
+                                   fmt::format("{} to {} in {} for the service account {} of the pods: if the step vanishes, nothing ends its job",
+                                               known, describe(right), shown(m_context.job), account));
+                             }
+                             name_subject(true);
+                           });
 }
 
 // Who lacks a permission. Servers before 1.28 do not say.

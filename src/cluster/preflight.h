@@ -58,6 +58,7 @@ class Preflight {
   void try_pods();
   void check_quotas();
   void look_at_nodes();
+  void ask_for_pods();
   void name_subject(bool of_step);
   void log(Finding::Severity severity, std::string text);
   [[nodiscard]] bool is_apart() const { return &m_context.step.client != &m_context.job.client; }

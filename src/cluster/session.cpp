@@ -118,7 +118,7 @@ void Session::follow_plan(plan::Plan plan) {
   m_adoption->leave();
   m_plan = std::make_unique<plan::Plan>(std::move(plan));
   log(fmt::format("version {} · {} on Kubernetes ({}) · run {}", TRAINSTEP_VERSION, m_plan->job_type, m_place.where(), m_plan->run_id));
-  if (m_plan->data.has_agent()) make_data();
+  if (m_plan->data.has_agent() && !m_plan->data.only_lease) make_data();
   const bool stopped = m_early_stop.has_begun();
   if (m_data && !stopped)
     if (auto claimed = m_data->claim_outputs(); !claimed) return finish_early(result::from_error(claimed.error()));

@@ -16,6 +16,8 @@
 namespace trainstep::plan {
 namespace {
 
+constexpr Duration usual_lease{1'800'000};
+
 namespace fs = std::filesystem;
 
 std::string in_agent_folder(std::string_view path) { return fmt::format("{}/{}", agent_folder, path); }
@@ -46,6 +48,7 @@ class Router {
     m_data.task.job = m_plan.job_name;
     m_data.task.executor_output_file = in_agent_folder("outputs/executor_output.json");
     m_data.placement.executor_output_file = m_data.task.executor_output_file;
+    if (m_facts.unowned) m_data.task.lease = {m_plan.options.lease.value_or(usual_lease), m_plan.options.run_policy.stop_grace};
     if (m_plan.options.limits.finishing) m_data.task.finishing_limit = *m_plan.options.limits.finishing;
     for (const auto& input : m_plan.binding.inputs)
       if (input.path) TRY(route_input(input.name, *input.path));
@@ -277,13 +280,20 @@ Result<void> route(Plan& plan, const DataFacts& facts) {
   plan.data = {};
   if (facts.folder) add_store_variables(plan, facts.folder->store);
   const auto paths = wanted_paths(plan);
-  if (paths.empty() && plan.binding.outputs.empty() && plan.options.checkpoint_dir.empty()) return {};
+  const bool leased = facts.unowned && plan.options.lease.value_or(Duration(0)) > Duration(0);
+  const bool nothing = paths.empty() && plan.binding.outputs.empty() && plan.options.checkpoint_dir.empty();
+  if (nothing && !leased) return {};
+  plan.data.only_lease = nothing;
   const bool image_known = !facts.agent_image.empty() || !plan.options.agent_image.empty();
   // A program that starts ranks in other pods with its own command line does not start the agent there.
   const bool own_mpirun = plan.launches_ranks && starts_own_ranks(plan.program);
   if (image_known && !own_mpirun) return Router(plan, facts).route();
-  if (paths.empty() && plan.options.checkpoint_dir.empty()) return {};
-  if (paths.empty()) return input_error("job_options.checkpoint_dir: the pods require an image with trainstep; set job_options.agent_image");
+  const auto* option = !plan.options.checkpoint_dir.empty() ? "checkpoint_dir" : leased ? "lease" : nullptr;
+  if (paths.empty() && option == nullptr) return {};
+  if (paths.empty() && own_mpirun)
+    return input_error(
+        fmt::format("job_options.{}: the program starts mpirun itself, and its ranks have no agent; leave mpirun to the step", option));
+  if (paths.empty()) return input_error(fmt::format("job_options.{}: the pods require an image with trainstep; set job_options.agent_image", option));
   if (own_mpirun)
     return input_error(
         fmt::format("train_specification: the program starts mpirun itself, so {} cannot be copied to its ranks; leave mpirun to the step, or use "

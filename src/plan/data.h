@@ -46,6 +46,7 @@ struct DataFacts {
   std::map<std::string, StoreAccess> stores;      // by the address of a step's path
   std::string agent_image;                        // an image that contains Trainstep; empty: unknown
   std::optional<JobFolder> folder = {};
+  bool unowned = false;  // nothing would delete the job if its step vanished: it has a Lease
 };
 
 // A path of the step that is transferred through the job's prefix: the step's copy, and the one that the pods see.
@@ -65,7 +66,8 @@ struct DataPlan {
   TaskPlace prefix;                   // of this job alone, in a store; removed with the job
   std::string record_in_step;         // the path of the record in the step, if it is on a claim; removed with the job
   Task task;
-  Placement placement;  // the same in every pod: the agent decides where a path leads
+  bool only_lease = false;  // the agent transfers nothing: it only looks at the Lease
+  Placement placement;      // the same in every pod: the agent decides where a path leads
   [[nodiscard]] bool has_agent() const { return !agent_image.empty(); }
 };
 

@@ -13,6 +13,7 @@
 #include "plan/memory.h"
 #include "plan/names.h"
 #include "plan/pod_options.h"
+#include "plan/task.h"
 
 namespace trainstep::plan {
 namespace {
@@ -45,6 +46,14 @@ Result<Duration> parse_duration(std::string_view text, std::string_view what) {
   constexpr double longest = 10.0 * 365 * 86400;
   if (!(seconds <= longest)) return input_error(fmt::format("{}: \"{}\" is longer than ten years", what, text));
   return Duration(std::llround(seconds * 1000));
+}
+
+Result<Duration> parse_lease(std::string_view text, std::string_view what) {
+  if (trim(text) == "off") return Duration(0);
+  ASSIGN(const auto length, parse_duration(text, what));
+  if (length > Duration(0) && length < shortest_lease)
+    return input_error(fmt::format("{}: \"{}\" is shorter than 3m; write 0 or off for none", what, trim(text)));
+  return length;
 }
 
 RunPolicy read_run_policy(Fields& parent) {
@@ -161,6 +170,7 @@ Result<JobOptions> parse_options(const Json& json) {
   options.reattach = fields.choice("reattach", {"always", "unfinished", "never"}).value_or(options.reattach);
   options.cleanup = fields.choice("cleanup", {"default", "always", "on_success", "never"}).value_or(options.cleanup);
   set_backstop(options);
+  options.lease = fields.parsed("lease", parse_lease);
   options.on_eviction = fields.choice("on_eviction", {"default", "keep", "delete"}).value_or(options.on_eviction);
   options.checkpoint_dir = fields.text("checkpoint_dir").value_or("");
   if (!options.checkpoint_dir.empty() && !options.checkpoint_dir.starts_with('/'))

@@ -50,6 +50,7 @@ struct JobOptions {
   std::string checkpoint_dir;                     // in the pods; what the program saves there is kept for its next attempt; empty: nothing is kept
   std::optional<bool> single_node;                // all pods on one node; unset: if a claim requires it; false: not even then
   std::string agent_image;                        // an image that contains Trainstep, for the init container of the pods; empty: the step's own
+  std::optional<Duration> lease;                  // how long a job without an owner outlives its step; unset: the default; 0: for ever
   std::string on_eviction = "default";            // default (docs/cluster.md, Cancel and eviction), keep, delete
   Json patch;                                     // null: none; object: RFC 7396 merge patch; list: RFC 6902 patch, on the rendered manifest
 };

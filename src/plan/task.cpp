@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
 #include "data/fields.h"
@@ -124,6 +126,8 @@ Result<void> read_all(Fields& fields, std::string_view key, std::vector<T>& into
   return {};
 }
 
+std::int64_t seconds(Duration duration) { return std::chrono::ceil<std::chrono::seconds>(duration).count(); }
+
 Result<void> check_stores(const Task& task) {
   const auto known = [&](const TaskPlace& place) { return !place.in_store() || place.store < task.stores.size(); };
   bool all = known(task.record) && known(task.checkpoints.to);
@@ -134,6 +138,8 @@ Result<void> check_stores(const Task& task) {
 }
 
 }  // namespace
+
+Duration TaskLease::interval() const { return std::clamp(length / 6, shortest_lease / 6, Duration(300'000)); }
 
 std::filesystem::path place_on_claim(const TaskOutput& output) {
   return std::filesystem::path(output.folder_is) / std::filesystem::path(output.path).filename();
@@ -154,7 +160,8 @@ Json to_json(const Task& task) {
     put(entry, task.checkpoints.to);
   }
   if (task.record.somewhere()) put(json["record"], task.record);
-  json["finishing_limit"] = std::chrono::ceil<std::chrono::seconds>(task.finishing_limit).count();
+  if (task.lease.wanted()) json["lease"] = {{"length", seconds(task.lease.length)}, {"grace", seconds(task.lease.grace)}};
+  json["finishing_limit"] = seconds(task.finishing_limit);
   return json;
 }
 
@@ -178,6 +185,11 @@ Result<Task> read_task(const Json& json) {
   TRY(place.fields().fits());
   constexpr std::int64_t longest = std::int64_t{100} * 366 * 24 * 3600;
   if (const auto limit = reader.fields().integer("finishing_limit", 0, longest)) task.finishing_limit = std::chrono::seconds(*limit);
+  const auto lease = reader.fields().object("lease").value_or(Json::object());
+  Reader held(lease, "task: lease");
+  if (const auto length = held.fields().integer("length", 0, longest)) task.lease.length = std::chrono::seconds(*length);
+  if (const auto grace = held.fields().integer("grace", 0, longest)) task.lease.grace = std::chrono::seconds(*grace);
+  TRY(held.fields().fits());
   TRY(reader.fields().fits());
   TRY(check_stores(task));
   return task;

@@ -61,6 +61,16 @@ struct TaskCheckpoints {
   TaskPlace to;      // in a store
 };
 
+// The Lease with the name of the job, which shows that a step follows it (docs/adr/0036). Read by the agent, renewed by the step.
+struct TaskLease {
+  Duration length{0};      // 0: there is none
+  Duration grace{30'000};  // between SIGTERM and SIGKILL of a program that nobody follows
+  [[nodiscard]] bool wanted() const { return length > Duration(0); }
+  // How often it is read, and renewed: a sixth of its length, within limits.
+  [[nodiscard]] Duration interval() const;
+};
+inline constexpr Duration shortest_lease{180'000};  // six times the shortest interval
+
 struct Task {
   std::string job;      // its name
   std::string attempt;  // distinguishes this job from an earlier one of the same name: the record of another attempt is ignored
@@ -69,6 +79,7 @@ struct Task {
   std::vector<TaskOutput> outputs;
   std::string executor_output_file;
   TaskCheckpoints checkpoints;
+  TaskLease lease;
   TaskPlace record;                     // location of the record of a finished training; none: no record is kept
   Duration finishing_limit{1'800'000};  // how long the delivery of outputs is retried
 };

@@ -73,7 +73,7 @@ COPIES = {
 DATA = {
     "train_specification": COPIES,
     "train_parameters": {"data": "train_dataset_dir", "model": "model_dir"},
-    "job_options": {"agent_image": PROGRAM["image"]},
+    "job_options": {"agent_image": PROGRAM["image"], "lease": "off"},
 }
 
 

@@ -14,8 +14,9 @@ FOLDER = ROOT / "component/kubernetes"
 PROGRAM = '{"image": "localhost/trainstep-tests:1", "command": ["train"]}'
 # What docs/data.md adds.
 CLAIMS = {("", "persistentvolumeclaims", verb) for verb in ("get", "create", "patch")}
-DATA = {("", "configmaps", "get"), ("", "secrets", "get")} | CLAIMS
-REMOTE_DATA = {("", "secrets", "create")} | CLAIMS
+LEASES = {("coordination.k8s.io", "leases", verb) for verb in ("create", "patch")}
+DATA = {("", "configmaps", "get"), ("", "secrets", "get")} | CLAIMS | LEASES
+REMOTE_DATA = {("", "secrets", "create")} | CLAIMS | LEASES
 # What only `check` looks at: quotas, and the namespace's labels of Pod Security.
 QUOTAS = {"apiGroups": [""], "resources": ["resourcequotas"], "verbs": ["list"]}
 LABELS = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}

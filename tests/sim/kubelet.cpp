@@ -326,6 +326,14 @@ bool Kubelet::evict(const std::string& pod_uid, const std::string& /*reason*/) {
   return true;
 }
 
+bool Kubelet::exit(const std::string& pod_uid, int code, std::string message) {
+  const auto found = m_lives.find(pod_uid);
+  if (found == m_lives.end() || !found->second->running) return false;
+  found->second->script.message = std::move(message);
+  end(found->second, PodScript::End::exits, code);
+  return true;
+}
+
 // The node has stopped reporting. After five minutes the pod is deleted by taint, which is not confirmed until the pod garbage collector forces it.
 void Kubelet::lose_node(const LifePtr& life) {
   life->running = false;

@@ -78,6 +78,8 @@ class Kubelet {
   }
   // Ends the pod as an eviction does (node pressure, preemption); false: it does not run.
   bool evict(const std::string& pod_uid, const std::string& reason);
+  // Its program ends by itself; false: it does not run.
+  bool exit(const std::string& pod_uid, int code, std::string message);
 
  private:
   struct Life {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/preflight.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +32,8 @@ struct Check {
   std::optional<Result<Diagnosis>> done;
   Reply store = Reply::text("<Error><Code>NoSuchKey</Code></Error>", 404);
   int readings = 0;
+  Reply of_pods = Reply::text(R"({"status": {"allowed": true}})", 201);  // whether their account may look at the Lease
+  std::string roles;
 
   Check() {
     facts.name_space = "team";
@@ -43,6 +47,10 @@ struct Check {
     if (path.ends_with("/selfsubjectaccessreviews")) {
       const auto resource = Json::parse(asked.request.body)["spec"]["resourceAttributes"].value("resource", "");
       return Reply::text(to_text({{"status", {{"allowed", resource != refused}}}}), 201);
+    }
+    if (path.ends_with("/namespaces/team/localsubjectaccessreviews")) {
+      CHECK(Json::parse(asked.request.body)["spec"]["user"] == "system:serviceaccount:team:default");
+      return of_pods;
     }
     if (path.ends_with("/secrets/team-keys")) {
       ++readings;
@@ -76,6 +84,7 @@ struct Check {
                               {hear, [&](Result<Diagnosis> result) { done = std::move(result); }});
     h.loop.run(2min);
     REQUIRE(done);
+    if (*done) roles = (*done)->missing.yaml(side, side);
   }
   [[nodiscard]] std::vector<std::string> errors() const {
     std::vector<std::string> errors;
@@ -156,6 +165,22 @@ TEST_CASE_METHOD(Check, "a check of a step that fetches nothing reads no keys") 
   CHECK(readings == 0);
 }
 
+TEST_CASE_METHOD(Check, "the permission of the pods to look at their Lease is a doubt, and their Role is printed") {
+  const bool known = GENERATE(true, false);
+  of_pods = known ? Reply::text(R"({"status": {"allowed": false}})", 201) : refusal(403, "Forbidden", "no right");
+  run();
+  CHECK_FALSE((*done)->failed());
+  const auto line = fmt::format("warning: {} to get leases.coordination.k8s.io in namespace team for the service account default of the pods: ",
+                                known ? "no permission" : "perhaps no permission");
+  CHECK(std::ranges::any_of(found, [&](const auto& one) { return one.starts_with(line); }));
+  const auto documents = parse_yaml_documents(roles, "");
+  REQUIRE(documents);
+  REQUIRE(documents->size() == 2);
+  CHECK((*documents)[0]["rules"] == Json::array({{{"apiGroups", {"coordination.k8s.io"}}, {"resources", {"leases"}}, {"verbs", {"get"}}}}));
+  CHECK((*documents)[1]["subjects"] == Json::array({{{"kind", "ServiceAccount"}, {"namespace", "team"}, {"name", "default"}}}));
+  CHECK((*documents)[1]["roleRef"]["name"] == "trainstep-pods");
+}
+
 TEST_CASE_METHOD(Check, "an API server that does not give the keys in time leaves the check without an answer") {
   keys = Reply::text("", 503);
   run();
@@ -213,7 +238,6 @@ struct CheckOfTwo : Check {
   }
   [[nodiscard]] bool was_asked(const std::string& what) const { return std::ranges::find(asked, what) != asked.end(); }
   [[nodiscard]] bool was_found(const std::string& what) const { return std::ranges::find(found, what) != found.end(); }
-  std::string roles;
 };
 
 }  // namespace

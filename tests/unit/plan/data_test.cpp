@@ -599,3 +599,29 @@ TEST_CASE("the spec hash is the same for two attempts whose own paths, queries o
   CHECK(again.routed().spec_hash == carried.routed().spec_hash);
   CHECK(carried.routed().spec_hash == carried.planned().spec_hash);
 }
+
+TEST_CASE("a job that nothing would delete has a Lease, half an hour by default, if its pods have an agent") {
+  using namespace std::chrono_literals;
+  auto given = Case().any_input();
+  CHECK_FALSE(given.routed().data.task.lease.wanted());
+  given.known.unowned = true;
+  CHECK(given.routed().data.task.lease.length == 30min);
+  given.request.job_options = {{"lease", "2h"}, {"run_policy", {{"stop_grace", "7s"}}}};
+  CHECK(given.routed().data.task.lease.length == 2h);
+  CHECK(given.routed().data.task.lease.grace == 7s);
+  given.request.job_options["lease"] = "off";
+  CHECK_FALSE(given.routed().data.task.lease.wanted());
+}
+
+TEST_CASE("a Lease that is asked for gives a job without data an agent, and requires its image") {
+  Case given;
+  given.request.train_specification = R"({"image": "i", "command": ["train"]})";
+  given.known.unowned = true;
+  CHECK_FALSE(given.routed().data.has_agent());
+  given.request.job_options["lease"] = "1h";
+  CHECK(given.routed().data.has_agent());
+  given.known.agent_image.clear();
+  CHECK(given.refusal() == "job_options.lease: the pods require an image with trainstep; set job_options.agent_image");
+  given.known.unowned = false;
+  CHECK_FALSE(given.routed().data.has_agent());
+}

@@ -153,3 +153,14 @@ TEST_CASE("a finished job is deleted after a week, unless it is queued, kept per
     CHECK(options->run_policy.ttl_after_finished == row.expected);
   }
 }
+
+TEST_CASE("a lease is a duration, and off or 0 is none") {
+  using namespace std::chrono_literals;
+  CHECK_FALSE(parse_options(Json::object())->lease);
+  CHECK(parse_options({{"lease", "2h"}})->lease == 2h);
+  CHECK(parse_options({{"lease", "3m"}})->lease == 3min);
+  for (const auto& none : {Json("off"), Json("0"), Json(0)}) CHECK(parse_options({{"lease", none}})->lease == Duration(0));
+  const auto refused = parse_options({{"lease", "90s"}});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message == "job_options.lease: \"90s\" is shorter than 3m; write 0 or off for none");
+}

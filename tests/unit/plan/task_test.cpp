@@ -25,6 +25,7 @@ Task example() {
   task.executor_output_file = "/trainstep/outputs/executor_output.json";
   task.record = {"s3://b/.trainstep/digits/finished.json", 1, ""};
   task.finishing_limit = std::chrono::minutes(2);
+  task.lease = {std::chrono::hours(1), std::chrono::seconds(7)};
   return task;
 }
 
@@ -53,6 +54,8 @@ TEST_CASE("a task survives a round trip through its text") {
   const auto read = round_trip(task);
   CHECK(read.job == task.job);
   CHECK(read.attempt == task.attempt);
+  CHECK(read.lease.length == task.lease.length);
+  CHECK(read.lease.grace == task.lease.grace);
   REQUIRE(read.stores.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
     CHECK(read.stores[i].endpoint == task.stores[i].endpoint);
@@ -165,4 +168,13 @@ TEST_CASE("an address in a store that is not listed is an error") {
   auto json = to_json(example());
   json.erase("stores");
   refuse(json, "stores");
+}
+
+TEST_CASE("a Lease is renewed and read six times in its length, at most every 30 s and at least every 5 min") {
+  using namespace std::chrono_literals;
+  CHECK(TaskLease{30min}.interval() == 5min);
+  CHECK(TaskLease{12min}.interval() == 2min);
+  CHECK(TaskLease{shortest_lease}.interval() == 30s);
+  CHECK(TaskLease{24h}.interval() == 5min);
+  CHECK_FALSE(TaskLease{}.wanted());
 }

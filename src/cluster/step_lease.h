@@ -1,0 +1,45 @@
+// The Lease (coordination.k8s.io/v1) by which the pods of a job see that a step follows it (docs/adr/0036-a-lease-for-a-job-without-an-owner.md).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "data/json.h"
+#include "job_types/job_type.h"
+#include "kube/client.h"
+#include "plan/task.h"
+
+namespace trainstep::cluster {
+
+// Renews it, or creates it, for as long as this object exists. It has the name of the job, which owns it. A Lease that cannot be renewed is reported,
+// and tried again: the job is followed all the same.
+class StepLease {
+ public:
+  struct Job {
+    job_types::Resource resource;
+    std::string name_space, name, uid;
+  };
+  using Log = std::function<void(std::string text)>;
+  // The client must outlive it. `holder`: this attempt. `length`: how long the Lease holds after it was renewed.
+  StepLease(kube::Client& client, Job job, std::string holder, plan::TaskLease lease, Duration length, Log log);
+  StepLease(const StepLease&) = delete;
+  StepLease& operator=(const StepLease&) = delete;
+
+ private:
+  void renew();
+  void renewed(const kube::Answer& answer);
+  [[nodiscard]] Json object() const;
+
+  kube::Client& m_client;
+  Job m_job;
+  std::string m_holder;
+  plan::TaskLease m_lease;
+  Duration m_length;
+  Log m_log;
+  bool m_reported_class = false;
+  Timer m_timer;
+  kube::PendingCall m_call;
+};
+
+}  // namespace trainstep::cluster
