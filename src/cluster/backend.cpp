@@ -52,9 +52,9 @@ ClusterBackend::ClusterBackend(kube::Client& client, const plan::Plan& plan, con
       m_claim(client, plan, facts, m_name_space),
       m_removal_ends(client.loop()),
       m_time(client.loop()),
-      m_lease_removal(
+      m_keep_deadline_removal(
           client, m_seen,
-          {[this] { return lease_of_job(); }, [this] { return is_followed_by_us(); }, [this](std::string text) { log(std::move(text)); }}),
+          {[this] { return keep_deadline_of_job(); }, [this] { return is_followed_by_us(); }, [this](std::string text) { log(std::move(text)); }}),
       m_settled(client.loop()) {}
 
 ClusterBackend::~ClusterBackend() { m_client.forget(this); }
@@ -106,7 +106,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
         [this](Result<void> made) {
           if (!made) emit(follow::BackendFailed{std::move(made.error())});
         });
-  if (is_leased(m_submitted->object)) m_lease_removal.tried();
+  if (has_keep_deadline(m_submitted->object)) m_keep_deadline_removal.tried();
   if (m_submitted->kept) follow_with_deadline(*m_submitted->kept);
   watch_job(*m_submitted);
   hold_lease();
@@ -184,10 +184,10 @@ void ClusterBackend::mark_gone() {
 void ClusterBackend::handle_job(const Json& object, job_types::Judgement judged) {
   const auto planned = m_plan.options.run_policy.active_deadline;
   // Without its own deadline it has that of the keeping, even if that was removed in the meantime.
-  m_kept = m_kept || (!own_deadline(object, planned) && is_leased(object));
+  m_kept = m_kept || (!own_deadline(object, planned) && has_keep_deadline(object));
   if (is_overdue(judged) && (m_kept || is_cut_short(object, planned))) judged.reason = follow::kept_in_vain;
   m_seen.take(object);
-  m_lease_removal.look();
+  m_keep_deadline_removal.look();
   using enum job_types::Judgement::State;
   if (judged.state == succeeded || judged.state == failed) m_step_lease.reset();  // its end decides
   if (!m_watch->over() && at(metadata_of(object), "deletionTimestamp") != nullptr)
@@ -239,13 +239,13 @@ void ClusterBackend::keep_job(const follow::KeepJob& /*order*/) {
 
 void ClusterBackend::stop_keeping() {
   m_keep_timer.cancel();
-  m_lease_removal.stop();
+  m_keep_deadline_removal.stop();
   m_keeping.reset();
 }
 
 void ClusterBackend::keep_found() {
   m_keeping = std::make_unique<JobKeeping>(
-      m_client, m_plan, m_facts, m_time, m_seen, [this] { return lease_of_job(); }, m_ends_since,
+      m_client, m_plan, m_facts, m_time, m_seen, [this] { return keep_deadline_of_job(); }, m_ends_since,
       JobKeeping::Sink{[this](std::string text) { log(std::move(text)); }, [this] { kept(); }, [this] { waits_in_queue(); }});
   m_keeping->begin();
 }
@@ -256,7 +256,9 @@ void ClusterBackend::waits_in_queue() {
   emit(follow::BackendFailed{{ErrorKind::unavailable, "it is suspended and has not started, so nothing is lost, and a deadline would not end it"}});
 }
 
-Lease::Job ClusterBackend::lease_of_job() const { return {m_resource, m_name_space, m_plan.job_name, m_uid, m_attempt, m_seen.order().began()}; }
+KeepDeadline::Job ClusterBackend::keep_deadline_of_job() const {
+  return {m_resource, m_name_space, m_plan.job_name, m_uid, m_attempt, m_seen.order().began()};
+}
 
 void ClusterBackend::kept() {
   m_keep_timer.cancel();
@@ -270,7 +272,7 @@ void ClusterBackend::cannot_keep(std::string why) {
   m_timer.cancel();
   if (m_facts.retry == Retry::follows) {
     if (m_submitted)
-      log(fmt::format("the job has no deadline: {}", why));
+      log(fmt::format("the job may have no deadline: {}", why));
     else if (create_sent())
       log(fmt::format("{}, without a deadline", may_appear));
     return kept();
@@ -293,7 +295,7 @@ void ClusterBackend::out_of_time() {
 // It is followed nevertheless: it is the only job of this run. Until the deadline is removed, it may end because of it.
 void ClusterBackend::follow_with_deadline(const Error& why) {
   log(fmt::format("cannot remove the deadline set by the previous attempt, which may end the job; trying again every minute: {}", why.message));
-  m_lease_removal.try_later();
+  m_keep_deadline_removal.try_later();
 }
 
 bool ClusterBackend::is_followed_by_us() const {

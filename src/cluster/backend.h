@@ -18,7 +18,7 @@
 #include "cluster/job_logs.h"
 #include "cluster/job_search.h"
 #include "cluster/job_watch.h"
-#include "cluster/lease_removal.h"
+#include "cluster/keep_deadline_removal.h"
 #include "cluster/owned_objects.h"
 #include "cluster/removal.h"
 #include "cluster/seen_job.h"
@@ -111,7 +111,7 @@ class ClusterBackend : public run::Backend {
   [[nodiscard]] bool create_may_take_effect() const;
   void go_on_with_found(const Json& job);
   [[nodiscard]] std::optional<Duration> clusters_clock() const;
-  [[nodiscard]] Lease::Job lease_of_job() const;
+  [[nodiscard]] KeepDeadline::Job keep_deadline_of_job() const;
   [[nodiscard]] bool belongs_to_other_attempt(const Json& job) const;
   void left_to_follower(std::string_view why);
   [[nodiscard]] bool is_success_needed(const Json& job) const;
@@ -177,7 +177,7 @@ class ClusterBackend : public run::Backend {
   std::unique_ptr<JobSearch> m_search;
   TimeLeft m_time;
   std::unique_ptr<JobKeeping> m_keeping;
-  LeaseRemoval m_lease_removal;
+  KeepDeadlineRemoval m_keep_deadline_removal;
   Timer m_keep_timer;              // the end of the keeping, or of everything
   bool m_created_once = false;     // at most one create was sent …
   bool m_create_seen = false;      // … and this is what it has created

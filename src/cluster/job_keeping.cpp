@@ -25,7 +25,7 @@ constexpr int quick_tries = 3;  // for a job that changes in the meantime
 Duration kept_length(const Facts& facts) { return kept_for + facts.retry_pause; }
 
 JobKeeping::JobKeeping(kube::Client& client, const plan::Plan& plan, const Facts& facts, const TimeLeft& time, SeenJob& seen,
-                       std::function<Lease::Job()> job, std::optional<Time> ended, Sink sink)
+                       std::function<KeepDeadline::Job()> job, std::optional<Time> ended, Sink sink)
     : m_client(client), m_plan(plan), m_facts(facts), m_time(time), m_seen(seen), m_job(std::move(job)), m_ended(ended), m_sink(std::move(sink)) {}
 
 kube::Path JobKeeping::path() const {
@@ -64,13 +64,13 @@ void JobKeeping::set_deadline(int tries) {
   const auto clusters_now = m_client.loop().now() + m_client.clock().value_or(Duration{0});
   const auto now = std::max(m_ended.value_or(clusters_now), clusters_now);
   const auto length = kept_length(m_facts);
-  m_lease = std::make_unique<Lease>(m_client, m_job(), m_seen.deadline());
-  m_lease->set(now, m_seen.started(), length, m_seen.version(), {Duration(0)},
-               [this, tries, until = now + length](const std::optional<kube::ApiError>& problem) {
-                 if (problem && !kube::tells_absent(*problem, m_plan.job_name)) return failed(tries, *problem);
-                 if (!problem) m_sink.log(fmt::format("if no attempt adopts it by {}, the job ends", to_rfc3339(until)));
-                 m_sink.kept();
-               });
+  m_keep_deadline = std::make_unique<KeepDeadline>(m_client, m_job(), m_seen.deadline());
+  m_keep_deadline->set(now, m_seen.started(), length, m_seen.version(), {Duration(0)},
+                       [this, tries, until = now + length](const std::optional<kube::ApiError>& problem) {
+                         if (problem && !kube::tells_absent(*problem, m_plan.job_name)) return failed(tries, *problem);
+                         if (!problem) m_sink.log(fmt::format("if no attempt adopts it by {}, the job ends", to_rfc3339(until)));
+                         m_sink.kept();
+                       });
 }
 
 void JobKeeping::failed(int tries, const kube::ApiError& problem) {

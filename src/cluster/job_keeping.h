@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cluster/facts.h"
-#include "cluster/lease.h"
+#include "cluster/keep_deadline.h"
 #include "cluster/seen_job.h"
 #include "cluster/time_left.h"
 #include "kube/client.h"
@@ -30,8 +30,8 @@ class JobKeeping {
   };
   // References must outlive it. `job`: the one that was seen, as it is to be recorded in it now. `ended`: when the end of our pod began, by the
   // cluster's clock; unset: now.
-  JobKeeping(kube::Client& client, const plan::Plan& plan, const Facts& facts, const TimeLeft& time, SeenJob& seen, std::function<Lease::Job()> job,
-             std::optional<Time> ended, Sink sink);
+  JobKeeping(kube::Client& client, const plan::Plan& plan, const Facts& facts, const TimeLeft& time, SeenJob& seen,
+             std::function<KeepDeadline::Job()> job, std::optional<Time> ended, Sink sink);
   JobKeeping(const JobKeeping&) = delete;
   JobKeeping& operator=(const JobKeeping&) = delete;
 
@@ -52,11 +52,11 @@ class JobKeeping {
   const Facts& m_facts;
   const TimeLeft& m_time;
   SeenJob& m_seen;
-  std::function<Lease::Job()> m_job;
+  std::function<KeepDeadline::Job()> m_job;
   std::optional<Time> m_ended;
   Sink m_sink;
   std::string m_problem;
-  std::unique_ptr<Lease> m_lease;
+  std::unique_ptr<KeepDeadline> m_keep_deadline;
   kube::PendingCall m_call;
   Timer m_timer;
 };

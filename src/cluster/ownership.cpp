@@ -5,7 +5,7 @@
 #include <cctype>
 
 #include "cluster/job_data.h"
-#include "cluster/lease.h"
+#include "cluster/keep_deadline.h"
 #include "cluster/marks.h"
 #include "job_types/conditions.h"
 #include "job_types/object.h"

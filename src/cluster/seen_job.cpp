@@ -2,7 +2,7 @@
 #include "cluster/seen_job.h"
 
 #include "cluster/has_run.h"
-#include "cluster/lease.h"
+#include "cluster/keep_deadline.h"
 #include "cluster/objects.h"
 #include "cluster/ownership.h"
 
@@ -28,9 +28,9 @@ void SeenJob::found(const Json& object) {
 void SeenJob::take(const Json& object) {
   m_version = text(metadata_of(object), "resourceVersion");
   m_started = from_rfc3339(text(at(&object, "status"), "startTime"));
-  m_leased = cluster::is_leased(object);
+  m_has_keep_deadline = cluster::has_keep_deadline(object);
   m_reported_class = outcome_of(object);
-  m_begun = m_begun || m_started || m_leased || has_run(object);  // no other was left by an earlier attempt
+  m_begun = m_begun || m_started || m_has_keep_deadline || has_run(object);  // no other was left by an earlier attempt
   m_waits = is_suspended(object) && !m_begun;
   m_deadline = own_deadline(object, m_plan.options.run_policy.active_deadline);
   m_taken_over = is_taken_over(object);

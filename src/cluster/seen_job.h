@@ -33,15 +33,15 @@ class SeenJob {
   // One of its pods has run.
   void set_begun();
   // Its deadline is removed.
-  void set_lifted() { m_leased = false; }
+  void set_lifted() { m_has_keep_deadline = false; }
 
   [[nodiscard]] const std::string& version() const { return m_version; }  // resourceVersion
   [[nodiscard]] std::optional<Time> started() const { return m_started; }
   // The end that the job's step has reported to its pipeline; unset: none.
   [[nodiscard]] std::optional<result::VerdictClass> reported_class() const { return m_reported_class; }
-  // It has a deadline of an earlier attempt (cluster/lease.h).
-  [[nodiscard]] bool is_leased() const { return m_leased; }
-  // cluster/lease.h, own_deadline().
+  // It has a deadline of an earlier attempt (cluster/keep_deadline.h).
+  [[nodiscard]] bool has_keep_deadline() const { return m_has_keep_deadline; }
+  // cluster/keep_deadline.h, own_deadline().
   [[nodiscard]] std::optional<Duration> deadline() const { return m_deadline; }
   // It is suspended and has not started.
   [[nodiscard]] bool waits() const { return m_waits; }
@@ -61,7 +61,7 @@ class SeenJob {
   std::optional<Time> m_started;
   std::optional<result::VerdictClass> m_reported_class;
   std::optional<Duration> m_deadline;
-  bool m_leased = false;
+  bool m_has_keep_deadline = false;
   bool m_begun = false;  // it has run at some time: suspending a job may remove its start time
   bool m_waits = false;
   bool m_taken_over = false;

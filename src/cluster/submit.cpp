@@ -370,27 +370,28 @@ bool Submission::may_have_changed(const kube::ApiError& problem) {
 // Makes a job that an earlier attempt has kept for a while ours for good. If that cannot be written, it is the only job of this run nevertheless: its
 // follower tries again.
 void Submission::adopt_existing(Json object) {
-  m_lease = std::make_unique<Lease>(m_client, Lease::Job{m_resource, m_name_space, m_plan.job_name, uid_of(object), m_attempt, began()},
-                                    own_deadline(object, m_plan.options.run_policy.active_deadline));
-  if (!is_leased(object)) return mark(std::move(object));
+  m_keep_deadline =
+      std::make_unique<KeepDeadline>(m_client, KeepDeadline::Job{m_resource, m_name_space, m_plan.job_name, uid_of(object), m_attempt, began()},
+                                     own_deadline(object, m_plan.options.run_policy.active_deadline));
+  if (!has_keep_deadline(object)) return mark(std::move(object));
   const auto version = text(metadata_of(object), "resourceVersion");
-  m_lease->lift(version, {taking_up, patient().silence_counts},
-                [this, object = std::move(object)](const std::optional<kube::ApiError>& problem) mutable {
-                  if (!problem) return m_sink.done(Submitted{m_resource, std::move(object), true});
-                  if (may_have_changed(*problem)) return look();
-                  const bool gone = kube::tells_absent(*problem, m_plan.job_name) || problem->status == 422;  // 422: another object's name
-                  if (gone && !std::exchange(m_taking_up, true)) return look();
-                  m_sink.done(Submitted{m_resource, std::move(object), true, problem->error});
-                });
+  m_keep_deadline->lift(version, {taking_up, patient().silence_counts},
+                        [this, object = std::move(object)](const std::optional<kube::ApiError>& problem) mutable {
+                          if (!problem) return m_sink.done(Submitted{m_resource, std::move(object), true});
+                          if (may_have_changed(*problem)) return look();
+                          const bool gone = kube::tells_absent(*problem, m_plan.job_name) || problem->status == 422;  // 422: another object's name
+                          if (gone && !std::exchange(m_taking_up, true)) return look();
+                          m_sink.done(Submitted{m_resource, std::move(object), true, problem->error});
+                        });
 }
 
-// A lost attempt whose process still runs does not set a deadline on a job that another one follows (Lease::set).
+// A lost attempt whose process still runs does not set a deadline on a job that another one follows (KeepDeadline::set).
 void Submission::mark(Json object) {
   const auto state = m_job_type.judge(object).state;
   if (state == job_types::Judgement::State::succeeded || state == job_types::Judgement::State::failed)
     return m_sink.done(Submitted{m_resource, std::move(object), true});
   const auto version = text(metadata_of(object), "resourceVersion");
-  m_lease->mark(version, {marking, true}, [this, object = std::move(object)](const std::optional<kube::ApiError>& problem) mutable {
+  m_keep_deadline->mark(version, {marking, true}, [this, object = std::move(object)](const std::optional<kube::ApiError>& problem) mutable {
     if (problem && may_have_changed(*problem)) return look();
     m_sink.done(Submitted{m_resource, std::move(object), true});
   });

@@ -15,7 +15,7 @@
 #include "cluster/attempt_order.h"
 #include "cluster/claim_owners.h"
 #include "cluster/facts.h"
-#include "cluster/lease.h"
+#include "cluster/keep_deadline.h"
 #include "cluster/ownership.h"
 #include "cluster/removal.h"
 #include "job_types/job_type.h"
@@ -28,7 +28,7 @@ struct Submitted {
   job_types::Resource resource;  // which of the candidates of the job type is served here
   Json object;                   // as returned by the API server
   bool adopted = false;          // an earlier attempt of this step created it
-  std::optional<Error> kept{};   // … and has left it with a deadline (lease.h), which could not be removed
+  std::optional<Error> kept{};   // … and has left it with a deadline (keep_deadline.h), which could not be removed
   bool followed = false;         // … or a later one: it belongs to that one (Existing::later_attempt), nothing was changed
 };
 
@@ -104,7 +104,7 @@ class Submission {
   job_types::Resource m_resource;
   std::optional<job_types::Resource> m_served;
   Json m_manifest;
-  std::unique_ptr<Lease> m_lease;
+  std::unique_ptr<KeepDeadline> m_keep_deadline;
   std::unique_ptr<Removal> m_removal;
   std::unique_ptr<ClaimChange> m_claim_change;
   kube::PendingCall m_call;

@@ -5,7 +5,7 @@
 #include <ctime>
 
 #include "cluster/backend.h"
-#include "cluster/lease.h"
+#include "cluster/keep_deadline.h"
 #include "support/catch.h"
 #include "support/pods.h"
 #include "unit/job_types/example.h"
@@ -161,7 +161,7 @@ TEST_CASE_METHOD(Kept, "for a guaranteed next attempt a job is kept even without
   REQUIRE(kept);
   CHECK(*kept - begun < 11s);
   CHECK_FALSE(sent_a("DELETE"));
-  CHECK(told.back() == "the job has no deadline: no answer in the remaining time");
+  CHECK(told.back() == "the job may have no deadline: no answer in the remaining time");
 }
 
 TEST_CASE("a job whose create is in progress may appear without a deadline after its step has ended, and this is reported") {

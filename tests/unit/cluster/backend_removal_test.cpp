@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "cluster/backend.h"
-#include "cluster/lease.h"
+#include "cluster/keep_deadline.h"
 #include "follow/reasons.h"
 #include "support/catch.h"
 #include "unit/job_types/example.h"

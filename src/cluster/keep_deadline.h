@@ -24,7 +24,7 @@ inline constexpr std::string_view own_deadline_annotation = "trainstep.dev/own-d
 inline constexpr std::string_view follower_annotation = "trainstep.dev/followed-by";
 
 // Whether the job is kept for the next attempt, with a deadline set by this program.
-bool is_leased(const Json& job);
+bool has_keep_deadline(const Json& job);
 // Empty: the one that created it.
 std::string follower_of(const Json& job);
 // The job's deadline relative to its start, without the one set for keeping it, from any source: its inputs, a patch of them, a webhook or kubectl.
@@ -40,7 +40,7 @@ bool has_expired(const Json& job, const job_types::JobType& job_type, std::optio
 // `own`: own_deadline(); the earlier one counts. Pure.
 std::int64_t deadline_seconds(Time now, std::optional<Time> started, Duration length, std::optional<Duration> own);
 
-class Lease {
+class KeepDeadline {
  public:
   struct Job {
     job_types::Resource resource;
@@ -50,9 +50,9 @@ class Lease {
   };
   using Done = std::function<void(const std::optional<kube::ApiError>& problem)>;  // called once, from the loop
   // `own`: own_deadline(), which is restored when the job is no longer kept. `client` must outlive it.
-  Lease(kube::Client& client, Job job, std::optional<Duration> own) : m_client(client), m_job(std::move(job)), m_own(own) {}
-  Lease(const Lease&) = delete;
-  Lease& operator=(const Lease&) = delete;
+  KeepDeadline(kube::Client& client, Job job, std::optional<Duration> own) : m_client(client), m_job(std::move(job)), m_own(own) {}
+  KeepDeadline(const KeepDeadline&) = delete;
+  KeepDeadline& operator=(const KeepDeadline&) = delete;
 
   // `version`: of the job as it was seen; if it has changed since, nothing is done (409). Empty: any version. If the deadline or the annotations do
   // not persist – a webhook changes the job –, nothing would end it, or the deadline could not be recognised as ours: it is removed again (422).

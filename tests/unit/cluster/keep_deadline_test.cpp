@@ -1,5 +1,5 @@
 // What a job is left to the next attempt with.
-#include "cluster/lease.h"
+#include "cluster/keep_deadline.h"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ struct Kept {
   Json launcher = {{"metadata", {{"name", "train-1-launcher"}, {"uid", "l"}, {"ownerReferences", Json::array({{{"uid", "u"}}})}}}};
   std::optional<std::optional<kube::ApiError>> done;
 
-  Lease::Done take() {
+  KeepDeadline::Done take() {
     h.server.serve([this](const FakeTransport::Asked& request) {
       const auto& path = request.request.url.path;
       asked.push_back(request.request.method + " " + path.substr(path.rfind('/') + 1) + " " + request.request.body);
@@ -33,7 +33,7 @@ struct Kept {
     });
     return [this](const std::optional<kube::ApiError>& problem) { done = problem; };
   }
-  static Lease::Job job(const std::string& group_version, const std::string& plural) {
+  static KeepDeadline::Job job(const std::string& group_version, const std::string& plural) {
     return {*job_types::choose_resource(job_types::find(plural == "jobs" ? "Job" : "MPI"), group_version), "ns", "train-1", "u"};
   }
 };
@@ -93,8 +93,8 @@ TEST_CASE("a job's own deadline is in its spec, and in an annotation while the j
 
 TEST_CASE_METHOD(Kept, "a deadline that a job had is noted on it, and written back") {
   const bool sets = GENERATE(true, false);
-  Lease lease(*h.client, job("batch/v1", "jobs"), Duration(24h));
-  sets ? lease.set(now, now - std::chrono::minutes(1), 1h, "", {}, take()) : lease.lift("", {}, take());
+  KeepDeadline deadline(*h.client, job("batch/v1", "jobs"), Duration(24h));
+  sets ? deadline.set(now, now - std::chrono::minutes(1), 1h, "", {}, take()) : deadline.lift("", {}, take());
   h.loop.run(1s);
   REQUIRE(done);
   CHECK_FALSE(*done);
@@ -112,8 +112,8 @@ TEST_CASE_METHOD(Kept, "a deadline is reverted if it, or its annotation, is not 
   SECTION("the deadline") { spec = Json::object(); }
   SECTION("a later deadline is set there") { spec = {{"activeDeadlineSeconds", 86'400}}; }
   launcher = {{"metadata", {{"name", "train-1"}, {"uid", "u"}, {"annotations", annotations}}}, {"spec", spec}};
-  Lease lease(*h.client, job("batch/v1", "jobs"), own);
-  lease.set(now, std::nullopt, 1h, "7", {}, take());
+  KeepDeadline deadline(*h.client, job("batch/v1", "jobs"), own);
+  deadline.set(now, std::nullopt, 1h, "7", {}, take());
   h.loop.run(1s);
   REQUIRE(done);
   REQUIRE(*done);
@@ -126,8 +126,8 @@ TEST_CASE_METHOD(Kept, "a deadline is reverted if it, or its annotation, is not 
 }
 
 TEST_CASE_METHOD(Kept, "a Job is given its deadline in its spec") {
-  Lease lease(*h.client, job("batch/v1", "jobs"), std::nullopt);
-  lease.set(now, std::nullopt, 1h, "", {}, take());
+  KeepDeadline deadline(*h.client, job("batch/v1", "jobs"), std::nullopt);
+  deadline.set(now, std::nullopt, 1h, "", {}, take());
   h.loop.run(1s);
   REQUIRE(done);
   CHECK_FALSE(*done);
@@ -138,14 +138,14 @@ TEST_CASE_METHOD(Kept, "a Job is given its deadline in its spec") {
 
 TEST_CASE_METHOD(Kept, "an operator's resource is given it in its run policy, and of an MPIJob v2beta1 the launcher's Job as well") {
   SECTION("v1") {
-    Lease lease(*h.client, job("kubeflow.org/v1", "mpijobs"), std::nullopt);
-    lease.set(now, std::nullopt, 1h, "", {}, take());
+    KeepDeadline deadline(*h.client, job("kubeflow.org/v1", "mpijobs"), std::nullopt);
+    deadline.set(now, std::nullopt, 1h, "", {}, take());
     h.loop.run(1s);
     REQUIRE(asked.size() == 1);
   }
   SECTION("v2beta1") {
-    Lease lease(*h.client, job("kubeflow.org/v2beta1", "mpijobs"), std::nullopt);
-    lease.set(now, std::nullopt, 1h, "", {}, take());
+    KeepDeadline deadline(*h.client, job("kubeflow.org/v2beta1", "mpijobs"), std::nullopt);
+    deadline.set(now, std::nullopt, 1h, "", {}, take());
     h.loop.run(1s);
     REQUIRE(asked.size() == 3);
     CHECK(asked[1] == "GET train-1-launcher ");
@@ -153,15 +153,15 @@ TEST_CASE_METHOD(Kept, "an operator's resource is given it in its run policy, an
   }
   SECTION("whose launcher is not there yet") {
     launcher = nullptr;
-    Lease lease(*h.client, job("kubeflow.org/v2beta1", "mpijobs"), std::nullopt);
-    lease.set(now, std::nullopt, 1h, "", {}, take());
+    KeepDeadline deadline(*h.client, job("kubeflow.org/v2beta1", "mpijobs"), std::nullopt);
+    deadline.set(now, std::nullopt, 1h, "", {}, take());
     h.loop.run(1s);
     REQUIRE(asked.size() == 2);
   }
   SECTION("or whose launcher's name is another's") {
     launcher["metadata"]["ownerReferences"][0]["uid"] = "other";
-    Lease lease(*h.client, job("kubeflow.org/v2beta1", "mpijobs"), std::nullopt);
-    lease.set(now, std::nullopt, 1h, "", {}, take());
+    KeepDeadline deadline(*h.client, job("kubeflow.org/v2beta1", "mpijobs"), std::nullopt);
+    deadline.set(now, std::nullopt, 1h, "", {}, take());
     h.loop.run(1s);
     REQUIRE(asked.size() == 2);
   }
@@ -187,8 +187,8 @@ TEST_CASE_METHOD(Kept, "adopting an MPIJob without a deadline also checks its la
     of = job("kubeflow.org/v1", "mpijobs");
     requests = 1;
   }
-  Lease lease(*h.client, of, std::nullopt);
-  lease.mark("", {}, take());
+  KeepDeadline deadline(*h.client, of, std::nullopt);
+  deadline.mark("", {}, take());
   h.loop.run(1s);
   REQUIRE(done);
   CHECK_FALSE(*done);

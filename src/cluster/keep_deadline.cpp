@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/lease.h"
+#include "cluster/keep_deadline.h"
 
 #include <fmt/format.h>
 
@@ -48,20 +48,20 @@ Json spec_with(const job_types::Resource& resource, const Json& seconds) {
 
 }  // namespace
 
-bool is_leased(const Json& job) { return !kept_until(job).empty(); }
+bool has_keep_deadline(const Json& job) { return !kept_until(job).empty(); }
 
 std::string follower_of(const Json& job) { return text(at(metadata_of(job), "annotations"), follower_annotation); }
 
 std::optional<Duration> own_deadline(const Json& job, std::optional<Duration> planned) {
-  const auto seconds = is_leased(job) ? replaced_deadline(job) : written_deadline(job);
+  const auto seconds = has_keep_deadline(job) ? replaced_deadline(job) : written_deadline(job);
   if (seconds) return Seconds(std::clamp<std::int64_t>(*seconds, 0, max_deadline));
-  return is_leased(job) ? planned : std::nullopt;
+  return has_keep_deadline(job) ? planned : std::nullopt;
 }
 
 // The job has the smaller of the two (deadline_seconds).
 bool is_cut_short(const Json& job, std::optional<Duration> planned) {
   const auto own = own_deadline(job, planned);
-  if (!is_leased(job) || !own) return is_leased(job);
+  if (!has_keep_deadline(job) || !own) return has_keep_deadline(job);
   const auto seconds = written_deadline(job);
   return seconds && *seconds < ceil<Seconds>(*own).count();
 }
@@ -84,18 +84,18 @@ std::int64_t deadline_seconds(Time now, std::optional<Time> started, Duration le
   return deadline.count();
 }
 
-kube::Path Lease::path() const {
+kube::Path KeepDeadline::path() const {
   return {std::string(m_job.resource.group_version), std::string(m_job.resource.plural), m_job.name_space, m_job.name, ""};
 }
 
-void Lease::set(Time now, std::optional<Time> started, Duration length, const std::string& version, kube::Retry retry, Done done) {
+void KeepDeadline::set(Time now, std::optional<Time> started, Duration length, const std::string& version, kube::Retry retry, Done done) {
   Json metadata = {{"uid", m_job.uid}, {"annotations", {{kept_annotation, to_rfc3339(now + length)}}}};
   if (!version.empty()) metadata["resourceVersion"] = version;
   if (m_own) metadata["annotations"][own_deadline_annotation] = std::to_string(ceil<Seconds>(*m_own).count());
   patch(std::move(metadata), deadline_seconds(now, started, length, m_own), retry, std::move(done));
 }
 
-void Lease::lift(const std::string& version, kube::Retry retry, Done done) {
+void KeepDeadline::lift(const std::string& version, kube::Retry retry, Done done) {
   Json metadata = {{"uid", m_job.uid}, {"annotations", {{kept_annotation, nullptr}}}};
   if (!version.empty()) metadata["resourceVersion"] = version;
   if (m_own) metadata["annotations"][own_deadline_annotation] = nullptr;
@@ -103,14 +103,14 @@ void Lease::lift(const std::string& version, kube::Retry retry, Done done) {
   patch(std::move(metadata), own_seconds(), retry, std::move(done));
 }
 
-void Lease::write_follower(Json& annotations) const {
+void KeepDeadline::write_follower(Json& annotations) const {
   annotations[follower_annotation] = m_job.follower;
   annotations[began_annotation] = m_job.began ? Json(to_rfc3339(*m_job.began)) : Json(nullptr);
 }
 
-Json Lease::own_seconds() const { return m_own ? Json(ceil<Seconds>(*m_own).count()) : Json(nullptr); }
+Json KeepDeadline::own_seconds() const { return m_own ? Json(ceil<Seconds>(*m_own).count()) : Json(nullptr); }
 
-void Lease::mark(const std::string& version, kube::Retry retry, Done done) {
+void KeepDeadline::mark(const std::string& version, kube::Retry retry, Done done) {
   Json change = {{"metadata", {{"uid", m_job.uid}}}};
   if (!version.empty()) change["metadata"]["resourceVersion"] = version;
   write_follower(change["metadata"]["annotations"]);
@@ -122,18 +122,18 @@ void Lease::mark(const std::string& version, kube::Retry retry, Done done) {
   });
 }
 
-void Lease::patch(Json metadata, const Json& seconds, kube::Retry retry, Done done) {
+void KeepDeadline::patch(Json metadata, const Json& seconds, kube::Retry retry, Done done) {
   const bool sets = metadata["annotations"][kept_annotation].is_string();
   const Json change = {{"metadata", std::move(metadata)}, {"spec", spec_with(m_job.resource, seconds)}};
   m_call = m_client.merge_patch(path(), change, retry, [this, sets, seconds, retry, done = std::move(done)](const kube::Answer& answer) {
     if (!answer) return done(answer.error());
-    if (sets && uid_of(*answer) == m_job.uid && !(is_leased(*answer) && ends_by(*answer, seconds))) return take_back(done);
+    if (sets && uid_of(*answer) == m_job.uid && !(has_keep_deadline(*answer) && ends_by(*answer, seconds))) return take_back(done);
     if (m_job.resource.has_launcher_job) return patch_launcher(seconds, retry, done);
     done(std::nullopt);
   });
 }
 
-void Lease::take_back(Done done) {
+void KeepDeadline::take_back(Done done) {
   const Json marks = {{kept_annotation, nullptr}, {own_deadline_annotation, nullptr}};
   const Json change = {{"metadata", {{"uid", m_job.uid}, {"annotations", marks}}}, {"spec", spec_with(m_job.resource, own_seconds())}};
   m_call = m_client.merge_patch(path(), change, {Duration(0)}, [this, done = std::move(done)](const kube::Answer& answer) {
@@ -144,7 +144,7 @@ void Lease::take_back(Done done) {
 }
 
 // mpi-operator sets it on the launcher's Job when it creates that, and never again (docs/design/operators.md, Limits).
-void Lease::patch_launcher(const Json& seconds, kube::Retry retry, Done done) {
+void KeepDeadline::patch_launcher(const Json& seconds, kube::Retry retry, Done done) {
   const kube::Path path{"batch/v1", "jobs", m_job.name_space, job_types::launcher_job(m_job.resource, m_job.name), ""};
   m_call = m_client.get(path, {}, retry, [this, path, seconds, retry, done = std::move(done)](const kube::Answer& launcher) {
     if (!launcher && kube::tells_absent(launcher.error(), path.name)) return done(std::nullopt);  // it will be created with it
