@@ -41,6 +41,6 @@ endif()
 if(TRAINSTEP_STATIC)
   set(CMAKE_CXX_FLAGS_RELEASE "-Oz -DNDEBUG")  # the files where time is spent get -O2 (src/CMakeLists.txt)
   set(CMAKE_INTERPROCEDURAL_OPTIMIZATION_RELEASE ON)
-  target_compile_options(settings INTERFACE -ffunction-sections -fdata-sections)
+  target_compile_options(settings INTERFACE -ffunction-sections -fdata-sections -fno-rtti)  # the names of lambdas alone are 110 KB
   target_link_options(settings INTERFACE -static -flto-partition=one -Wl,--gc-sections -Wl,-z,noseparate-code -s -Wl,-Map=$<TARGET_FILE:$<TARGET_PROPERTY:NAME>>.map)
 endif()

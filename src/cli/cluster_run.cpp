@@ -52,7 +52,7 @@ class ClusterRun {
     const auto which = process::ending_signals();
     const process::Signals signals(m_loop, which, [this](int signal) {
       if (m_over) return m_reader.hurry();
-      kube::hurry_token(*m_credentials->token);
+      m_credentials->token->hurry();
       m_session.request_stop(signal);
     });
     for (const auto& notice : m_notices) m_listeners.console().warn(m_loop.now(), notice);

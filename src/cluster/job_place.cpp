@@ -32,9 +32,23 @@ Result<void> JobPlace::connect(const Json& secret, bool in_haste) {
   return {};
 }
 
+// A token that never expires is a key of the other cluster; one that expires must be replaced in time.
+void JobPlace::warn_of_expiry(const kube::Credentials& credentials) const {
+  constexpr Duration soon = std::chrono::hours(24);
+  const auto now = m_context.loop.now();
+  const auto token = credentials.token->token(now);
+  const auto expiry = token ? kube::expiry_of(*token) : std::nullopt;
+  if (!expiry || *expiry > now + soon) return;
+  const auto when = *expiry <= now ? fmt::format("has expired at {}", to_rfc3339(*expiry))
+                                   : fmt::format("expires in {}", describe(std::chrono::duration_cast<Duration>(*expiry - now)));
+  m_context.log(fmt::format("Secret {}: the token for {} {}; put a new one into the Secret, which is read again when the server rejects the old one",
+                            m_context.configuration_secret, credentials.description, when));
+}
+
 // Nothing of our own cluster is known there.
 Result<void> JobPlace::connect_elsewhere(const Json& secret, bool in_haste) {
   ASSIGN(auto credentials, remote_credentials(secret));
+  warn_of_expiry(credentials);
   credentials.token = std::make_unique<SecretToken>(m_context.home, configuration_secret(), credentials, m_context.log);
   m_facts = facts_for_job_elsewhere(std::move(m_facts));
   m_facts.written.reset();  // by another clock

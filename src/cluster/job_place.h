@@ -84,6 +84,7 @@ class JobPlace {
 
  private:
   void warn_of_blanks(const plan::Plan& plan) const;
+  void warn_of_expiry(const kube::Credentials& credentials) const;
   Result<void> connect_elsewhere(const Json& secret, bool in_haste);
 
   Context m_context;

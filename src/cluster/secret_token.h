@@ -13,7 +13,7 @@ namespace trainstep::cluster {
 
 // If the server refuses the token, reads the Secret again from `home`, at most every ten seconds, and uses its token and certificates from then on.
 // If it cannot be read, is unchanged, or names another server, the old ones are kept. `say` reports the result.
-class SecretToken : public kube::SlowTokenSource {
+class SecretToken : public kube::TokenSource {
  public:
   using Log = std::function<void(const std::string&)>;
   // References must outlive it. `first`: the contents of the Secret so far; takes its token.

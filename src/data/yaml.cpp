@@ -106,6 +106,7 @@ class YamlHandler : public YAML::EventHandler {
 
   // Converts an error of the parser itself.
   Error explain(const YAML::ParserException& error) const;
+  Error explain_depth(const YAML::DeepRecursion& error) const { return error_at(m_what, m_text, offset(error.mark), "nested too deeply"); }
 
  private:
   [[nodiscard]] std::size_t offset(const YAML::Mark& mark) const { return std::min(static_cast<std::size_t>(std::max(mark.pos, 0)), m_text.size()); }
@@ -204,7 +205,6 @@ std::string in_our_words(const std::string& phrase, std::string_view text, std::
 Error YamlHandler::explain(const YAML::ParserException& error) const {
   auto at = offset(error.mark);
   if (error.msg.starts_with(YAML::ErrorMsg::INVALID_ESCAPE)) at -= std::min<std::size_t>(at, 2);  // the mark is after the escape
-  if (dynamic_cast<const YAML::DeepRecursion*>(&error) != nullptr) return error_at(m_what, m_text, at, "nested too deeply");
   if (error.msg == YAML::ErrorMsg::END_OF_SEQ_FLOW || error.msg == YAML::ErrorMsg::END_OF_MAP_FLOW) {
     const auto bracket = std::ranges::find_if(m_open.rbegin(), m_open.rend(), [](const Open& open) { return open.flow; });
     if (bracket != m_open.rend())
@@ -260,6 +260,8 @@ Result<std::vector<Json>> parse_events(std::string_view text, std::string_view w
       if (auto document = handler.take_document()) documents.push_back(std::move(*document));
   } catch (Stop& stop) {
     return std::move(stop.error);
+  } catch (const YAML::DeepRecursion& error) {
+    return handler.explain_depth(error);
   } catch (const YAML::ParserException& error) {
     return handler.explain(error);
   } catch (const YAML::Exception& error) {

@@ -128,7 +128,7 @@ Client::CallId Client::refuse(Error error, Done done) {
 void Client::send(CallId id) {
   auto& call = *m_calls.at(id);
   call.pause.cancel();
-  if (!token_ready(*m_credentials->token, m_loop.now())) {
+  if (!m_credentials->token->ready(m_loop.now())) {
     call.pause = m_loop.timer(token_look, [this, id] { send(id); });
     return;
   }
@@ -405,7 +405,7 @@ http::Transport::Id Client::stream(const Path& path, const http::Query& query, c
   sent.silence = silence;
   for (auto& header : sent.headers)
     if (header.name == "Accept") header.value = accept;
-  const bool ready = token_ready(*m_credentials->token, m_loop.now());
+  const bool ready = m_credentials->token->ready(m_loop.now());
   auto token = ready ? m_credentials->token->token(m_loop.now()) : Result<std::string>(Error{ErrorKind::unavailable, "no new token yet"});
   if (!token) {
     constexpr auto own = http::Transport::Id{1} << 63U;  // transports never reach ids this large

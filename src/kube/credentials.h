@@ -20,8 +20,13 @@ class TokenSource {
  public:
   virtual ~TokenSource() = default;
   // Empty: none is needed. Errors: input (the file or plug-in is broken), denied; unavailable if it has returned a token before. A plug-in may take
-  // 60 s, and token() waits for it: callers that must not block call token_ready() of token_source.h first.
+  // 60 s, and token() waits for it: callers that must not block call ready() first.
   virtual Result<std::string> token(Time now) = 0;
+  // Whether token() returns immediately. false: the source is working; ask again soon.
+  virtual bool ready(Time /*now*/) { return true; }
+  // The caller wants to finish soon, for which a token may still be needed: aborts a run in progress, limits further runs to 10 s each, and returns
+  // their failure as cancelled: nothing may wait for the next run on its own.
+  virtual void hurry() {}
   // The server has rejected the last token.
   virtual void refused() = 0;
   // If not null, replaces Credentials::endpoint, as of the last token(): an exec plug-in may return a client certificate instead of a token.

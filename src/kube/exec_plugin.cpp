@@ -14,7 +14,7 @@ constexpr Duration early{10'000};  // before it expires
 constexpr Duration limit_in_a_hurry{10'000};
 constexpr Duration result_lifetime{5'000};  // callers within it get the same result: a failure, and credentials that have expired by our clock
 
-class ExecToken : public SlowTokenSource {
+class ExecToken : public TokenSource {
  public:
   ExecToken(ExecPlugin plugin, std::shared_ptr<const http::Endpoint> endpoint, Duration limit)
       : m_plugin(std::move(plugin)), m_base(std::move(endpoint)), m_limit(limit) {}

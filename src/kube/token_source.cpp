@@ -5,11 +5,15 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "data/digest.h"
+#include "data/json.h"
 
 namespace trainstep::kube {
 namespace {
@@ -96,20 +100,27 @@ class ServiceAccountToken : public FileToken {
 
 }  // namespace
 
-bool token_ready(TokenSource& source, Time now) {
-  auto* slow = dynamic_cast<SlowTokenSource*>(&source);
-  return slow == nullptr || slow->ready(now);
-}
-
-void hurry_token(TokenSource& source) {
-  if (auto* slow = dynamic_cast<SlowTokenSource*>(&source)) slow->hurry();
-}
-
 std::unique_ptr<TokenSource> fixed_token(std::string token) { return std::make_unique<FixedToken>(std::move(token)); }
 
 std::unique_ptr<TokenSource> file_token(std::filesystem::path path) { return std::make_unique<FileToken>(std::move(path)); }
 
 std::unique_ptr<TokenSource> service_account_token(const std::filesystem::path& folder) { return std::make_unique<ServiceAccountToken>(folder); }
+
+std::optional<Time> expiry_of(std::string_view token) {
+  constexpr std::int64_t latest = std::int64_t{1} << 40;
+  const auto parts = split(token, '.');
+  if (parts.size() != 3) return std::nullopt;
+  std::string payload(parts[1]);
+  std::ranges::replace(payload, '-', '+');
+  std::ranges::replace(payload, '_', '/');
+  payload.resize((payload.size() + 3) / 4 * 4, '=');
+  const auto decoded = decode_base64(payload);
+  if (!decoded) return std::nullopt;
+  const auto claims = Json::parse(*decoded, nullptr, false);
+  const auto* seconds = claims.is_object() ? find(claims, "exp") : nullptr;
+  if (seconds == nullptr || !seconds->is_number_integer()) return std::nullopt;
+  return Time(std::chrono::seconds(std::clamp<std::int64_t>(seconds->get<std::int64_t>(), 0, latest)));
+}
 
 Result<std::string> checked_token(std::string_view text, std::string_view what) {
   const auto token = trim(text);

@@ -142,3 +142,22 @@ TEST_CASE_METHOD(Behind, "a Secret whose token is refused is read again and agai
   CHECK(verdict.has_value());
   CHECK(std::ranges::find(sent, "DELETE") != sent.end());
 }
+
+TEST_CASE_METHOD(Behind, "a token of another cluster that expires within a day is reported, with the remaining time") {
+  const auto [life, said] = GENERATE(table<Duration, std::string>({
+      {2h, "Secret other: the token for https://remote expires in 2 h 00 min; put a new one into the Secret"},
+      {-2h, "Secret other: the token for https://remote has expired at "},
+      {25h, ""},
+  }));
+  const auto ends = std::chrono::duration_cast<std::chrono::seconds>((h.loop.now() + life).time_since_epoch()).count();
+  const auto claims = to_text(Json{{"exp", ends}});
+  auto payload = encode_base64(claims);
+  payload.erase(std::min(payload.find('='), payload.size()));
+  token = "e30." + payload + ".c2lnbmF0dXJl";
+  accepted = "Bearer " + token;
+  live();
+  INFO(told.text);
+  CHECK_FALSE(verdict);
+  CHECK(told.count("the token for ") == (said.empty() ? 0 : 1));
+  CHECK(told.count(said) >= 1);
+}

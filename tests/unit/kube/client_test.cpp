@@ -151,7 +151,7 @@ TEST_CASE("a 2xx response without the object is retried") {
 }
 
 TEST_CASE("while a token is made others go on, and what waits for it is sent when it is there") {
-  struct AtWork : SlowTokenSource {
+  struct AtWork : TokenSource {
     bool at_work = true;
     bool ready(Time /*now*/) override { return !at_work; }
     Result<std::string> token(Time /*now*/) override { return std::string("token"); }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
@@ -551,4 +552,20 @@ TEST_CASE("concurrent requests get one failure of a plug-in, later ones another"
   CHECK(plugin.runs() == 1);
   CHECK(token_of(*credentials, Time(std::chrono::seconds(5))).find("exit code 1") != std::string::npos);
   CHECK(plugin.runs() == 2);
+}
+
+TEST_CASE("the expiry of a token is read from its claims, if it is a JSON web token") {
+  const auto jwt = [](const std::string& claims) {
+    auto payload = encode_base64(claims);
+    std::ranges::replace(payload, '+', '-');
+    std::ranges::replace(payload, '/', '_');
+    payload.erase(std::min(payload.find('='), payload.size()));
+    return "e30." + payload + ".c2lnbmF0dXJl";
+  };
+  CHECK(expiry_of(jwt(R"({"exp":1764000000})")) == Time(std::chrono::seconds(1764000000)));
+  CHECK(expiry_of(jwt(R"({"exp":1764000000,"sub":"~~~???>>>"})")) == Time(std::chrono::seconds(1764000000)));
+  CHECK(expiry_of(jwt(R"({"exp":-1})")) == Time(std::chrono::seconds(0)));
+  CHECK(expiry_of(jwt(R"({"exp":9223372036854775807})")) > Time(std::chrono::hours(1)));
+  for (const auto* other : {"", "abc", "a.b", "a.b.c.d", "..", "a.!.c"}) CHECK_FALSE(expiry_of(other));
+  for (const auto* claims : {"", "{}", "[]", "7", R"({"exp":"soon"})", R"({"exp":1.5})", "{"}) CHECK_FALSE(expiry_of(jwt(claims)));
 }

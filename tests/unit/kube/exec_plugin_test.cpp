@@ -53,9 +53,9 @@ TEST_CASE("a plug-in that hangs does not block, and is killed when its token sou
   const TempDir folder;
   const auto file = (folder.path() / "pid").string();
   auto source = exec_token(shell("echo $$ > " + file + "; exec sleep 3600"), std::make_shared<const http::Endpoint>());
-  CHECK_FALSE(token_ready(*source, Time(Duration(0))));
+  CHECK_FALSE(source->ready(Time(Duration(0))));
   const auto pid = written_to(file);
-  CHECK_FALSE(token_ready(*source, Time(Duration(0))));
+  CHECK_FALSE(source->ready(Time(Duration(0))));
   source.reset();
   CHECK(ends(pid));
 }
@@ -71,15 +71,15 @@ TEST_CASE("hurry() kills a plug-in that hangs; another run may return a token") 
   auto plugin = shell(script);
   plugin.api_version = "client.authentication.k8s.io/v1";
   auto source = exec_token(plugin, std::make_shared<const http::Endpoint>());
-  CHECK_FALSE(token_ready(*source, Time(Duration(0))));
+  CHECK_FALSE(source->ready(Time(Duration(0))));
   const auto pid = written_to(file);
-  hurry_token(*source);
+  source->hurry();
   CHECK(::kill(pid, 0) == -1);  // killed, and reaped
   const auto token = source->token(Time(Duration(0)));
   CHECK(token.has_value() == ends_well);
   if (ends_well) return;
   CHECK(token.error().kind == ErrorKind::cancelled);
-  CHECK(token_ready(*source, Time(Duration(4'900))));  // within 5 s the same error is returned
+  CHECK(source->ready(Time(Duration(4'900))));  // within 5 s the same error is returned
   std::ofstream(file + "2") << works;
   CHECK(source->token(Time(Duration(5'000))).has_value());
 }
