@@ -25,8 +25,7 @@ void EndWait::listed() {
 // It may save its work, and report that: Kubernetes gives it half a minute by default.
 bool EndWait::await_taken(const JobFacts& facts) {
   constexpr Duration usual_grace{45'000};
-  if (!facts.failed() || facts.first_to_fail()) return false;
-  const auto who = facts.taken();
+  const auto who = facts.failed() ? facts.taken_first() : std::nullopt;
   if (!who) return false;
   const auto* pod = facts.pods->pod(*who);
   if (pod == nullptr || !pod->deleting || pod->over() || std::exchange(m_grace_awaited, true)) return false;
@@ -57,7 +56,7 @@ void EndWait::stop_now() {
 
 bool EndWait::ends_may_come(const JobFacts& facts) const {
   if (!m_ends_awaited) return false;
-  if (facts.failed() && facts.first_to_fail()) return false;
+  if (facts.failed() && facts.first_to_fail()) return facts.taken_first().has_value();
   if (facts.is_success_unconfirmed()) return true;  // the server that listed them may be behind
   // All existing pods have been listed: nothing more will be known of the missing ones.
   for (MemberIndex i = 0; i < m_rules.members.size(); ++i) {

@@ -36,6 +36,7 @@ struct Termination {
   std::string reason;                                 // "OOMKilled", "Evicted"; empty: nothing is known beyond the code
   bool vanished = false;                              // there is no code: the pod was evicted or deleted, or its node is lost
   bool disrupted = false;                             // not caused by the program: capacity
+  std::optional<Time> disrupted_at{};                 // when its pod was marked for that; nullopt: unknown, or it was not
   std::optional<result::VerdictClass> agent_class{};  // the agent's own message, if it was not the program that failed
   Cause cause = Cause::program;
   std::string init_container{};  // that failed, so that the program did not run; empty: none

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "follow/first_to_fail.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <utility>
@@ -14,13 +15,19 @@ using Life = MemberState::Life;
 
 namespace {
 
+// When it began to fail: a pod that is marked for its end takes others down while it is still in its grace period.
+Time failed_at(const MemberState& state) {
+  const auto ended = state.ended.value_or(Time{});
+  return std::min(ended, state.end().disrupted_at.value_or(ended));
+}
+
 // Within one second, the precision of the kubelet: out of memory, disruption and a program that could not start make others fail, not the other way
 // round; a member ended by SIGTERM followed another one.
 std::pair<std::chrono::time_point<std::chrono::system_clock, std::chrono::seconds>, int> rank(const MemberState& state) {
   const auto ending = state.end();
   const bool cause = ending.cause == Termination::Cause::oom_killed || ending.disrupted || class_without_program(ending);
   const bool follows = !cause && (ending.signal == SIGTERM || ending.exit_code == 128 + SIGTERM);
-  return {std::chrono::floor<std::chrono::seconds>(state.ended.value_or(Time{})), follows ? 2 : cause ? 0 : 1};
+  return {std::chrono::floor<std::chrono::seconds>(failed_at(state)), follows ? 2 : cause ? 0 : 1};
 }
 
 bool is_earlier(const MemberState& a, const MemberState& b) { return rank(a) < rank(b); }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "follow/job_facts.h"
 
+#include <chrono>
+
 #include "job_types/conditions.h"
 
 namespace trainstep::follow {
@@ -33,9 +35,24 @@ bool JobFacts::end_is_known(MemberIndex member) const {
 std::optional<Culprit> JobFacts::first_to_fail() const { return follow::first_to_fail(*members, pods->earlier(), *judgement); }
 
 std::optional<MemberIndex> JobFacts::taken() const {
-  for (MemberIndex i = 0; i < members->size(); ++i)
-    if (const auto* pod = pods->pod(i); pod != nullptr && pod->disrupted() && (*members)[i].life != Life::succeeded) return i;
-  return std::nullopt;
+  std::optional<MemberIndex> found;
+  Time earliest;
+  for (MemberIndex i = 0; i < members->size(); ++i) {
+    const auto* pod = pods->pod(i);
+    if (pod == nullptr || !pod->disrupted() || (*members)[i].life == Life::succeeded) continue;
+    const auto at = pod->disrupted_at.value_or(Time{});
+    if (!found || at < earliest) found = i, earliest = at;
+  }
+  return found;
+}
+
+std::optional<MemberIndex> JobFacts::taken_first() const {
+  const auto who = taken();
+  if (!who || end_is_known(*who)) return std::nullopt;
+  const auto first = first_to_fail();
+  const auto marked = pods->pod(*who)->disrupted_at;
+  const bool before = first && (!marked || std::chrono::floor<std::chrono::seconds>(first->state->ended.value_or(Time{})) < *marked);
+  return before ? std::nullopt : who;
 }
 
 }  // namespace trainstep::follow

@@ -38,6 +38,8 @@ struct JobFacts {
   [[nodiscard]] std::optional<Culprit> first_to_fail() const;
   // Operators mark a job as failed when its pod is drained, preempted or lost, while that pod is still in its grace period. The first such member.
   [[nodiscard]] std::optional<MemberIndex> taken() const;
+  // The same, if how it ended is not known and none failed before it was marked: those that did, lost it.
+  [[nodiscard]] std::optional<MemberIndex> taken_first() const;
 };
 
 }  // namespace trainstep::follow

@@ -101,6 +101,7 @@ result::Verdict failure_verdict(const JobFacts& facts) {
     return {VerdictClass::capacity, "the job ended at the deadline set by an attempt of this step", std::nullopt, true, 0};
   if (mentions(*facts.judgement, "DeadlineExceeded") || mentions(*facts.judgement, "longer than specified deadline"))
     return {VerdictClass::timeout, "its deadline (job_options.run_policy.active_deadline) was exceeded", std::nullopt, false, 0};
+  if (!facts.gave_up && facts.taken_first() && facts.first_to_fail()) return *taken_verdict(facts);
   const auto first = facts.first_to_fail();
   if (!first) return unexplained_failure(facts);
   auto verdict = failed_verdict(failure_of(*facts.rules, *facts.members, first->member, *first->state), first->state->attempts - 1);

@@ -34,7 +34,8 @@ template <typename Io>
 void members(Io& io, PodView& v) {
   io("name", v.name), io("uid", v.uid), io("created", v.created), io("node", v.node), io("phase", v.phase), io("reason", v.reason);
   io("message", v.message), io("deleting", v.deleting), io("unschedulable", v.unschedulable), io("disruption", v.disruption),
-      io("scheduled", v.scheduled), io("considered", v.considered), io("scheduler", v.scheduler), io("sandboxed", v.sandboxed);
+      io("disrupted_at", v.disrupted_at), io("scheduled", v.scheduled), io("considered", v.considered), io("scheduler", v.scheduler),
+      io("sandboxed", v.sandboxed);
   io("init_containers", v.init_containers), io("containers", v.containers);
 }
 template <typename Io>

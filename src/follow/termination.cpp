@@ -96,6 +96,7 @@ Termination termination_of(const PodView& pod, const ContainerStateTerminated* t
   // "TopologyAffinityError", "VolumeAttachmentLimitExceeded", …: the kubelet did not admit it.
   const bool refused = end == nullptr && pod.phase == "Failed" && !pod.reason.empty() && !pod.began() && !pod.over_its_limit();
   ending.disrupted = refused || (pod.disrupted() && ending.cause != Termination::Cause::oom_killed);
+  if (ending.disrupted) ending.disrupted_at = pod.disrupted_at;
   if (ending.disrupted || (ending.reason.empty() && !pod.reason.empty())) {
     ending.reason = disruption_of(pod);
     ending.cause = pod_cause(pod);

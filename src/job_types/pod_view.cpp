@@ -93,7 +93,9 @@ void read_conditions(const Json* status, PodView& pod) {
     if (type == "PodReadyToStartContainers" && value == "True") pod.sandboxed = true;
     if (type == "PodScheduled" && value == "False") pod.unschedulable = text(&condition, "message");
     if (type == "PodScheduled" && value == "True") pod.scheduled = time(&condition, "lastTransitionTime");
-    if (type == "DisruptionTarget" && value == "True") pod.disruption = text(&condition, "reason");
+    if (type != "DisruptionTarget" || value != "True") continue;
+    pod.disruption = text(&condition, "reason");
+    pod.disrupted_at = time(&condition, "lastTransitionTime");
   }
 }
 

@@ -41,12 +41,13 @@ struct PodView {
   std::string reason;   // of the pod: "Evicted", "NodeLost", "Preempting", …; may be empty
   std::string message;  // of the pod
   bool deleting = false;
-  std::string unschedulable;      // the scheduler's message while the pod cannot be scheduled ("" otherwise)
-  std::optional<Time> scheduled;  // when it was assigned to its node
-  bool considered = false;        // a scheduler has considered it
-  std::string scheduler;          // the requested one; may be empty
-  bool sandboxed = false;         // its volumes and network are set up (condition PodReadyToStartContainers, on by default since 1.29)
-  std::string disruption;         // reason of a true DisruptionTarget condition: "PreemptionByScheduler", "EvictionByEvictionAPI", …
+  std::string unschedulable;         // the scheduler's message while the pod cannot be scheduled ("" otherwise)
+  std::optional<Time> scheduled;     // when it was assigned to its node
+  bool considered = false;           // a scheduler has considered it
+  std::string scheduler;             // the requested one; may be empty
+  bool sandboxed = false;            // its volumes and network are set up (condition PodReadyToStartContainers, on by default since 1.29)
+  std::string disruption;            // reason of a true DisruptionTarget condition: "PreemptionByScheduler", "EvictionByEvictionAPI", …
+  std::optional<Time> disrupted_at;  // … and when that became true
   std::vector<ContainerView> init_containers, containers;
 
   [[nodiscard]] const ContainerView* container(const std::string& container_name) const;

@@ -156,3 +156,48 @@ TEST_CASE("a thousand subsequent failures are summarised, and their logs are not
   CHECK(story.said("more replicas failed"));
   CHECK(story.all<FollowLog>().size() == 2);  // the master's, and the first failure's
 }
+
+TEST_CASE("a replica that was marked for its end before another one failed is the first to fail, although it ends later") {
+  auto rules = job_rules();
+  rules.log_end = 5min;
+  Story story(gang(1), rules);
+  story.all_run();
+  const auto seen = [&story](Json status) {
+    auto pod = story.view(1, std::move(status));
+    pod.deleting = true;
+    pod.disruption = "PreemptionByScheduler";
+    pod.disrupted_at = from_rfc3339("2026-11-21T08:01:00Z");
+    story.event(PodSeen{1, pod});
+  };
+  seen(runs());
+  story.pod(0, failed(1, "", "2026-11-21T08:01:00Z"));  // it has lost its peer
+  story.job(Judged::failed, "PyTorchJobFailed", "1 Master replica(s) failed.");
+  story.logs_complete();
+  story.pass(20s);
+  CHECK_FALSE(story.verdict());
+  CHECK(story.said("worker-0 is being removed from the job"));
+  SECTION("its end is seen") { seen(failed(143, "", "2026-11-21T08:01:20Z")); }
+  SECTION("it is gone") { story.gone(1); }
+  SECTION("nothing more is heard of its node") { story.pass(1min); }
+  story.logs_complete();
+  REQUIRE(story.verdict());
+  CHECK(story.verdict()->verdict_class == VerdictClass::capacity);
+  CHECK(exit_code(*story.verdict()) == 5);
+  CHECK(story.verdict()->first_failure->replica == "worker-0");
+}
+
+TEST_CASE("a replica that is marked for its end after another one failed is not the cause") {
+  Story story(gang(1));
+  story.all_run();
+  story.pod(0, failed(1, "", "2026-11-21T08:01:00Z"));
+  auto pod = story.view(1, runs());
+  pod.deleting = true;
+  pod.disruption = "DeletionByTaintManager";
+  pod.disrupted_at = GENERATE(from_rfc3339("2026-11-21T08:01:01Z"), std::optional<Time>());
+  story.event(PodSeen{1, pod});
+  story.job(Judged::failed, "PyTorchJobFailed", "1 Master replica(s) failed.");
+  story.logs_complete();
+  story.pass(10s);
+  REQUIRE(story.verdict());
+  check(*story.verdict(), VerdictClass::user, 1, "master-0 exited with code 1");
+}
