@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/exec.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
-#include <optional>
+#include <memory>
 #include <random>
 #include <string>
 
+#include "agent/followed_program.h"
 #include "agent/launcher.h"
-#include "agent/lease_watch.h"
 #include "agent/pod_message.h"
 #include "agent/replica_run.h"
 #include "http/bulk_transport.h"
@@ -28,52 +27,29 @@ namespace {
 
 using result::PodReport;
 
+constexpr Duration kill_limit{5'000};
+
 std::uint64_t random_seed() {
   std::random_device device;
   return std::uint64_t{device()} << 32U | device();
 }
 
-// Ends the program when no step follows the job, as a kubelet does: this process gets the signal, and passes it on.
-class FollowedProgram {
- public:
-  FollowedProgram(PollLoop& loop, http::Transport& transport, const plan::Task& task) {
-    if (!task.lease.wanted()) return;
-    auto credentials = kube::in_cluster();
-    if (!credentials || !*credentials) {
-      log(fmt::format("{}: if the step that follows this job vanishes, nothing ends the training",
-                      credentials ? "this is not a pod of a cluster" : credentials.error().message));
-      return;
-    }
-    const auto lapsed = [this, &loop, grace = task.lease.grace](const std::string& why) {
-      log(why + "; ending the program");
-      m_why = why;
-      ::kill(::getpid(), SIGTERM);
-      m_kill = loop.timer(grace, [] { process::end_descendants(kill_limit); });
-    };
-    m_watch.emplace(LeaseWatch::Context{loop, transport, random_seed(), log, lapsed}, std::make_shared<kube::Credentials>(std::move(**credentials)),
-                    task.job, task.lease);
-  }
-  // The program has ended: its outputs are delivered, whoever follows.
-  void ended() {
-    m_watch.reset();
-    m_kill.cancel();
-  }
-  // Says so in the report of a program that was ended for this.
-  void add_to(PodReport& report) const {
-    if (m_why.empty() || report.verdict_class == result::VerdictClass::succeeded) return;
-    result::Verdict verdict;
-    verdict.verdict_class = report.verdict_class = result::VerdictClass::capacity;
-    report.exit_code = result::exit_code(verdict);
-    report.message = m_why;
-  }
-
- private:
-  static constexpr Duration kill_limit{5'000};
-
-  std::optional<LeaseWatch> m_watch;
-  std::string m_why;
-  Timer m_kill;
-};
+// Ends the program as a kubelet does: this process gets the signal, and passes it on.
+std::unique_ptr<FollowedProgram> follow(PollLoop& loop, http::Transport& transport, const plan::Task& task) {
+  auto found = kube::in_cluster();
+  const auto why = found ? "this is not a pod of a cluster" : found.error().message;
+  std::shared_ptr<kube::Credentials> credentials;
+  if (found && *found) credentials = std::make_shared<kube::Credentials>(std::move(**found));
+  const auto environment = process::own_environment();
+  FollowedProgram::Context context{.loop = loop,
+                                   .transport = transport,
+                                   .environment = {environment.begin(), environment.end()},
+                                   .seed = random_seed(),
+                                   .log = log,
+                                   .stop = [] { ::kill(::getpid(), SIGTERM); },
+                                   .kill = [] { process::end_descendants(kill_limit); }};
+  return std::make_unique<FollowedProgram>(std::move(context), task, std::move(credentials), why);
+}
 
 // The agent's sequence (replica_run.h) in a real pod: with the process's own environment and signals, and the program as a child.
 PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
@@ -93,8 +69,8 @@ PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
                .index = index_of(options.role, environment),
                .run_program = {},
                .signals = [&loop](auto stopped) { return std::make_shared<process::Signals>(loop, std::move(stopped)); }};
-  std::optional<FollowedProgram> followed;
-  if (!options.argv.empty() && watches_lease(options.role, primary, with.index)) followed.emplace(loop, transport, task);
+  std::unique_ptr<FollowedProgram> followed;
+  if (!options.argv.empty() && watches_lease(options.role, primary, with.index)) followed = follow(loop, transport, task);
   if (!options.argv.empty())
     with.run_program = [&](const OnOutlived& outlived) {
       await_told();
@@ -103,7 +79,7 @@ PodReport work_in_pod(const plan::Task& task, const ExecOptions& options) {
       return end;
     };
   auto report = work(task, primary, options.scratch, with);
-  if (followed) followed->add_to(report);
+  if (followed) followed->conclude(report);
   return report;
 }
 
@@ -111,9 +87,9 @@ PodReport launch_in_pod(const plan::Task& task, const ExecOptions& options) {
   PollLoop loop;
   end_with_guard(loop, options.guard);
   http::BulkTransport network(loop);
-  FollowedProgram followed(loop, network, task);
-  auto report = launch(loop, task, options, [&followed] { followed.ended(); });
-  followed.add_to(report);
+  const auto followed = follow(loop, network, task);
+  auto report = launch(loop, task, options, [&followed] { followed->ended(); });
+  followed->conclude(report);
   return report;
 }
 

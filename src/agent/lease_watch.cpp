@@ -26,26 +26,26 @@ LeaseWatch::LeaseWatch(Context context, std::shared_ptr<kube::Credentials> crede
       m_client(m_context.loop, m_context.transport, credentials, m_context.seed),
       m_path{"coordination.k8s.io/v1", "leases", credentials->name_space, std::move(job), ""},
       m_lease(lease) {
-  look_later();
+  read_later();
 }
 
-void LeaseWatch::look_later() {
-  m_timer = m_context.loop.timer(m_lease.interval(), [this] { look(); });
+void LeaseWatch::read_later() {
+  m_timer = m_context.loop.timer(m_lease.interval(), [this] { read(); });
 }
 
-void LeaseWatch::look() {
-  m_call = m_client.get(m_path, {}, lease_retry, [this](const kube::Answer& answer) { looked(answer); });
+void LeaseWatch::read() {
+  m_call = m_client.get(m_path, {}, lease_retry, [this](const kube::Answer& answer) { handle(answer); });
 }
 
-void LeaseWatch::looked(const kube::Answer& answer) {
+void LeaseWatch::handle(const kube::Answer& answer) {
   const auto until = answer ? held_until(*answer) : std::nullopt;
   const auto clusters_now = m_context.loop.now() + m_client.clock().value_or(Duration{0});
   const bool was_stale = std::exchange(m_stale, until && clusters_now > *until);
   if (m_stale && was_stale)
     return m_context.lapsed(fmt::format("no step follows this job: its Lease {} was not renewed by {}", m_path.name, to_rfc3339(*until)));
-  if (!answer && answer.error().status == 403 && !std::exchange(m_said, true))
+  if (!answer && answer.error().status == 403 && !std::exchange(m_denial_logged, true))
     m_context.log(fmt::format("{}: if the step that follows this job vanishes, nothing ends the training", answer.error().error.message));
-  look_later();
+  read_later();
 }
 
 }  // namespace trainstep::agent

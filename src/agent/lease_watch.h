@@ -33,15 +33,15 @@ class LeaseWatch {
   LeaseWatch& operator=(const LeaseWatch&) = delete;
 
  private:
-  void look_later();
-  void look();
-  void looked(const kube::Answer& answer);
+  void read_later();
+  void read();
+  void handle(const kube::Answer& answer);
 
   Context m_context;
   kube::Client m_client;
   kube::Path m_path;
   plan::TaskLease m_lease;
-  bool m_said = false;
+  bool m_denial_logged = false;
   bool m_stale = false;  // by the last read
   Timer m_timer;
   kube::PendingCall m_call;

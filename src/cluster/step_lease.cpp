@@ -38,10 +38,10 @@ void StepLease::renew() {
 
 void StepLease::renewed(const kube::Answer& answer) {
   if (answer) {
-    if (std::exchange(m_reported_class, false)) m_log("the job's Lease is renewed again");
+    if (std::exchange(m_reported, false)) m_log("the job's Lease is renewed again");
     return;
   }
-  if (std::exchange(m_reported_class, true)) return;
+  if (std::exchange(m_reported, true)) return;
   const auto& problem = answer.error();
   m_log(problem.status == 403 ? fmt::format("{}: if this step vanishes, nothing ends its job", problem.error.message)
                               : fmt::format("cannot renew the job's Lease, whose end would end the job: {}", problem.error.message));

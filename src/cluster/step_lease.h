@@ -37,7 +37,7 @@ class StepLease {
   plan::TaskLease m_lease;
   Duration m_length;
   Log m_log;
-  bool m_reported_class = false;
+  bool m_reported = false;
   Timer m_timer;
   kube::PendingCall m_call;
 };

@@ -17,6 +17,7 @@ namespace trainstep::plan {
 namespace {
 
 constexpr Duration usual_lease{1'800'000};
+constexpr Duration shortest_ttl{3'600'000};
 
 namespace fs = std::filesystem;
 
@@ -48,10 +49,11 @@ class Router {
     m_data.task.job = m_plan.job_name;
     m_data.task.executor_output_file = in_agent_folder("outputs/executor_output.json");
     m_data.placement.executor_output_file = m_data.task.executor_output_file;
-    if (m_facts.unowned) m_data.task.lease = {m_plan.options.lease.value_or(usual_lease), m_plan.options.run_policy.stop_grace};
+    if (m_facts.unowned) set_lease();
     if (m_plan.options.limits.finishing) m_data.task.finishing_limit = *m_plan.options.limits.finishing;
     for (const auto& input : m_plan.binding.inputs)
       if (input.path) TRY(route_input(input.name, *input.path));
+    if (m_data.task.lease.wanted() && !m_data.uploads.empty()) m_data.task.lease.inputs = {m_data.prefix.uri + "/inputs", m_data.prefix.store, ""};
     for (const auto& output : m_plan.binding.outputs) TRY(route_output(output));
     const bool keeps = keeps_checkpoints();
     if (keeps && m_facts.folder) in_prefix(*m_facts.folder, "");
@@ -61,6 +63,14 @@ class Router {
   }
 
  private:
+  // A step that comes back later than this finds its record in the store, if at all: nothing removes the finished job but its TTL.
+  void set_lease() {
+    auto& policy = m_plan.options.run_policy;
+    auto& lease = m_data.task.lease;
+    lease = {m_plan.options.lease.value_or(usual_lease), policy.stop_grace};
+    if (policy.ttl_is_default && lease.wanted()) policy.ttl_after_finished = std::max<Duration>(lease.length, shortest_ttl);
+  }
+
   // Checks the locations that were given (on claims by the folder of the claim, which may be mounted twice) and the job's own part of the bucket,
   // which is removed at the end.
   [[nodiscard]] Result<void> check_places() const {

@@ -130,7 +130,7 @@ std::int64_t seconds(Duration duration) { return std::chrono::ceil<std::chrono::
 
 Result<void> check_stores(const Task& task) {
   const auto known = [&](const TaskPlace& place) { return !place.in_store() || place.store < task.stores.size(); };
-  bool all = known(task.record) && known(task.checkpoints.to);
+  bool all = known(task.record) && known(task.checkpoints.to) && known(task.lease.inputs);
   for (const auto& input : task.inputs) all = all && known(input.from);
   for (const auto& output : task.outputs) all = all && known(output.to);
   if (!all) return input_error("task: an address refers to a store that is not in \"stores\"");
@@ -160,7 +160,10 @@ Json to_json(const Task& task) {
     put(entry, task.checkpoints.to);
   }
   if (task.record.somewhere()) put(json["record"], task.record);
-  if (task.lease.wanted()) json["lease"] = {{"length", seconds(task.lease.length)}, {"grace", seconds(task.lease.grace)}};
+  if (task.lease.wanted()) {
+    auto& entry = json["lease"] = {{"length", seconds(task.lease.length)}, {"grace", seconds(task.lease.grace)}};
+    put(entry, task.lease.inputs);
+  }
   json["finishing_limit"] = seconds(task.finishing_limit);
   return json;
 }
@@ -189,6 +192,7 @@ Result<Task> read_task(const Json& json) {
   Reader held(lease, "task: lease");
   if (const auto length = held.fields().integer("length", 0, longest)) task.lease.length = std::chrono::seconds(*length);
   if (const auto grace = held.fields().integer("grace", 0, longest)) task.lease.grace = std::chrono::seconds(*grace);
+  task.lease.inputs = held.place_in_store();
   TRY(held.fields().fits());
   TRY(reader.fields().fits());
   TRY(check_stores(task));

@@ -65,6 +65,7 @@ struct TaskCheckpoints {
 struct TaskLease {
   Duration length{0};      // 0: there is none
   Duration grace{30'000};  // between SIGTERM and SIGKILL of a program that nobody follows
+  TaskPlace inputs{};      // what the step has put into a store for this job alone, and nobody would remove; none: nothing
   [[nodiscard]] bool wanted() const { return length > Duration(0); }
   // How often it is read, and renewed: a sixth of its length, within limits.
   [[nodiscard]] Duration interval() const;

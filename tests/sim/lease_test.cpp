@@ -1,4 +1,4 @@
-// A job without an owner, and a step that vanishes: the real step, the real eye of the agent on its Lease, and a network between them that is cut.
+// A job without an owner, and a step that vanishes: the real step, the agent's real watch of its Lease, and a network between them that is cut.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <chrono>
@@ -27,8 +27,11 @@ struct Elsewhere {
     scenario.distribution = {{"distribution_type", kind}};
     if (kind != "Job") scenario.distribution["number_of_workers"] = 2;
     scenario.options = {{"lease", "30m"}, {"agent_image", "trainstep:1"}};
-    cluster =
-        std::make_unique<Cluster>(loop, random.split(), Installed{}, [training](const PodIdentity&) { return PodScript{.runs_for = training}; });
+    cluster = std::make_unique<Cluster>(loop, random.split(), Installed{}, [training](const PodIdentity&) {
+      PodScript script;
+      script.runs_for = training;
+      return script;
+    });
     cluster->server.tokens().insert("t");
     cluster->store.listen([this](const Happening& happening) {
       if (happening.now->resource->plural == "pods") pod_heard(happening);
@@ -91,7 +94,7 @@ struct Elsewhere {
   // Of a pod whose agent looks at the Lease; nullopt: another one's.
   static std::optional<plan::Task> task_of(const Json& pod) {
     const auto& container = pod["spec"]["containers"][0];
-    if (to_text(container["command"]).find("replica") != std::string::npos) return std::nullopt;
+    if (to_text(container.value("command", Json())).find("replica") != std::string::npos) return std::nullopt;
     for (const auto& variable : container.value("env", Json::array()))
       if (variable["name"] == plan::task_variable) return *plan::read_task(Json::parse(variable["value"].get<std::string>()));
     return std::nullopt;

@@ -80,8 +80,12 @@ bool Controller::create_pod(const VersionPtr& job, const std::string& name, cons
   for (const auto* list : {"initContainers", "containers"}) {
     const auto* containers = dig(pod_template, {"spec", list});
     if (containers == nullptr) continue;
-    for (const auto& container : *containers)
-      spec[list].push_back({{"name", text_at(container, {"name"})}, {"image", text_at(container, {"image"})}});
+    for (const auto& container : *containers) {
+      Json copy = {{"name", text_at(container, {"name"})}, {"image", text_at(container, {"image"})}};
+      for (const auto* member : {"command", "env"})
+        if (const auto* value = dig(container, {member})) copy[member] = *value;
+      spec[list].push_back(std::move(copy));
+    }
   }
   if (const auto* grace = dig(pod_template, {"spec", "terminationGracePeriodSeconds"})) spec["terminationGracePeriodSeconds"] = *grace;
   Json pod = {

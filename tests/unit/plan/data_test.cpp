@@ -604,11 +604,18 @@ TEST_CASE("a job that nothing would delete has a Lease, half an hour by default,
   using namespace std::chrono_literals;
   auto given = Case().any_input();
   CHECK_FALSE(given.routed().data.task.lease.wanted());
+  CHECK(given.routed().options.run_policy.ttl_after_finished == Duration(168h));
   given.known.unowned = true;
   CHECK(given.routed().data.task.lease.length == 30min);
+  CHECK(given.routed().data.task.lease.inputs.uri.empty());  // they are in the step's own bucket
+  CHECK(given.routed().options.run_policy.ttl_after_finished == Duration(1h));
   given.request.job_options = {{"lease", "2h"}, {"run_policy", {{"stop_grace", "7s"}}}};
   CHECK(given.routed().data.task.lease.length == 2h);
+  CHECK(given.routed().options.run_policy.ttl_after_finished == Duration(2h));
   CHECK(given.routed().data.task.lease.grace == 7s);
+  given.request.job_options["run_policy"]["ttl_after_finished"] = "3d";
+  CHECK(given.routed().options.run_policy.ttl_after_finished == Duration(72h));
+  given.request.job_options["run_policy"].erase("ttl_after_finished");
   given.request.job_options["lease"] = "off";
   CHECK_FALSE(given.routed().data.task.lease.wanted());
 }

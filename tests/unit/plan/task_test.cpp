@@ -25,7 +25,7 @@ Task example() {
   task.executor_output_file = "/trainstep/outputs/executor_output.json";
   task.record = {"s3://b/.trainstep/digits/finished.json", 1, ""};
   task.finishing_limit = std::chrono::minutes(2);
-  task.lease = {std::chrono::hours(1), std::chrono::seconds(7)};
+  task.lease = {std::chrono::hours(1), std::chrono::seconds(7), {"s3://b/jobs/1/inputs", 0, ""}};
   return task;
 }
 
@@ -56,6 +56,7 @@ TEST_CASE("a task survives a round trip through its text") {
   CHECK(read.attempt == task.attempt);
   CHECK(read.lease.length == task.lease.length);
   CHECK(read.lease.grace == task.lease.grace);
+  CHECK(read.lease.inputs.uri == task.lease.inputs.uri);
   REQUIRE(read.stores.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
     CHECK(read.stores[i].endpoint == task.stores[i].endpoint);
