@@ -29,11 +29,11 @@ constexpr int refused = 2;
 
 void print_finding(const cluster::Finding& finding) {
   using enum cluster::Finding::Severity;
-  const auto* severity = finding.severity == ok ? "ok" : finding.severity == warning ? "doubt" : "FAILS";
-  static_cast<void>(print(fmt::format("{:<6} {}\n", severity, printable(concealed(finding.text)))));
+  const auto* severity = finding.severity == ok ? "ok" : finding.severity == warning ? "warning" : "error";
+  static_cast<void>(print(fmt::format("{:<8} {}\n", severity, printable(concealed(finding.text)))));
 }
 
-void doubt(const std::string& text) { print_finding({cluster::Finding::Severity::warning, text}); }
+void warn(const std::string& text) { print_finding({cluster::Finding::Severity::warning, text}); }
 
 // Starts something and runs the loop until the result is there.
 template <typename T>
@@ -100,7 +100,7 @@ Result<std::optional<plan::JobFolder>> kubeflow_store_for(const plan::Plan& plan
   if (!known || !(plan.as_train_model_job || plan::lacks_folder(plan, *known))) return std::optional<plan::JobFolder>();
   std::optional<cluster::KubeflowStore> store;
   return await<std::optional<plan::JobFolder>>(connection, [&](auto done) {
-    cluster::KubeflowStore::Context context{connection.client, connection.transport, connection.name_space, doubt};
+    cluster::KubeflowStore::Context context{connection.client, connection.transport, connection.name_space, warn};
     if (place.completes_stores()) context.complete = [&place](const plan::JobFolder& found) { return place.complete(found); };
     store.emplace(std::move(context), std::move(done));
   });
@@ -111,7 +111,7 @@ Result<void> place_pods(plan::Plan& plan, const cluster::JobPlace& place, Connec
   using Access = std::map<std::string, cluster::ClaimAccess>;
   std::optional<cluster::ClaimModesReader> look;
   ASSIGN(const auto access, await<Access>(connection, [&](auto done) {
-           look.emplace(cluster::ClaimModesReader::Context{place.client(), place.name_space(), place.access_mode(), doubt},
+           look.emplace(cluster::ClaimModesReader::Context{place.client(), place.name_space(), place.access_mode(), warn},
                         cluster::mounted_claims(plan), std::move(done));
          }));
   ASSIGN(auto nodes, cluster::nodes_for(plan, place.facts(), access));
@@ -191,8 +191,8 @@ Result<int> check(const StepCommand& command) {
   cluster::DataContext data{cluster::has_addresses(inputs.request), inputs.request.cluster_configuration_secret};
   for (auto& [name, value] : process::own_environment()) data.environment.emplace(name, value);
   if (data.has_addresses) {
-    ASSIGN(facts.stores, await<std::string>(
-                             connection, [&](auto done) { cluster::find_stores(connection.client, connection.name_space, doubt, std::move(done)); }));
+    ASSIGN(facts.stores,
+           await<std::string>(connection, [&](auto done) { cluster::find_stores(connection.client, connection.name_space, warn, std::move(done)); }));
   }
   cluster::JobPlace place({.loop = connection.loop,
                            .transport = connection.transport,
@@ -203,7 +203,7 @@ Result<int> check(const StepCommand& command) {
                            .as_train_model_job = inputs.request.as_train_model_job,
                            .seed = random_seed(),
                            .attempt = "",
-                           .log = doubt});
+                           .log = warn});
   place.take_facts(facts);
   if (!data.configuration_secret.empty()) {
     ASSIGN(const bool readable, in_context("cluster_configuration_secret", configure(place, data.configuration_secret, connection)));

@@ -123,6 +123,11 @@ bool allowed(const Json& review) {
   return answer != nullptr && answer->is_boolean() && answer->get<bool>();
 }
 
+std::string undecided(const Json& review) {
+  const auto* status = at(&review, "status");
+  return is_true(at(status, "denied")) || allowed(review) ? std::string() : text(status, "evaluationError");
+}
+
 Json role(const std::vector<Permission>& rights, const std::string& name_space, std::string_view name) {
   Json rules = Json::array();
   for (const auto& right : rights) {

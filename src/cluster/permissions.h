@@ -57,6 +57,8 @@ Json access_review(const Permission& right, const std::string& name_space, const
 Json access_review(const Permission& right, const std::string& name_space);
 // Its response. Any JSON is allowed: what is not a response allows nothing.
 bool allowed(const Json& review);
+// Why the authorizer could not decide (status.evaluationError), for example because its webhook does not answer; empty: it has decided.
+std::string undecided(const Json& review);
 
 // Of a Role, but not that of component/kubernetes, which it complements; and the one for the pods, which is.
 inline constexpr std::string_view missing_role = "trainstep-missing", pods_role = "trainstep-pods";

@@ -80,7 +80,7 @@ void Preflight::check_claim() {
 
 void Preflight::ask(std::size_t right) {
   if (right == m_permissions.size()) {
-    if (m_diagnosis.missing.empty()) tell_of_permissions();
+    if (m_diagnosis.missing.empty()) report_permissions();
     return ask_for_pods();
   }
   const kube::Path reviews{"authorization.k8s.io/v1", "selfsubjectaccessreviews"};
@@ -89,7 +89,7 @@ void Preflight::ask(std::size_t right) {
                               [this, right](const kube::Answer& answer) { answered(right, answer); });
 }
 
-void Preflight::tell_of_permissions() {
+void Preflight::report_permissions() {
   const auto of_step = static_cast<std::size_t>(std::ranges::count_if(m_permissions, &Permission::of_step));
   if (!is_apart()) return log(ok, fmt::format("all {} permissions in {}", m_permissions.size(), shown(m_context.job)));
   if (of_step > 0) log(ok, fmt::format("all {} permissions in {}", of_step, shown(m_context.step)));
@@ -99,7 +99,9 @@ void Preflight::tell_of_permissions() {
 void Preflight::answered(std::size_t right, const kube::Answer& answer) {
   if (!answer) return m_sink.done(answer.error().error);
   const auto& asked = m_permissions[right];
-  if (!allowed(*answer)) {
+  if (const auto why = undecided(*answer); !why.empty()) {
+    log(warning, fmt::format("cannot tell whether there is a permission to {} in {}: {}", describe(asked), shown(side_of(asked)), why));
+  } else if (!allowed(*answer)) {
     m_diagnosis.missing.add(asked);
     m_sink.found({asked.needed ? error : warning, described(asked, shown(side_of(asked)))});
   }
@@ -174,12 +176,12 @@ void Preflight::check_quotas() {
       for (const auto& sentence : sentences) log(warning, sentence + "; the job would wait");
       if (sentences.empty()) log(ok, (*answer)["items"].empty() ? "no quota" : "the quotas are sufficient");
     }
-    look_at_nodes();
+    check_nodes();
   });
 }
 
 // Few accounts may list nodes; nothing is said without that permission.
-void Preflight::look_at_nodes() {
+void Preflight::check_nodes() {
   if (m_pods.empty()) return m_sink.done(std::move(m_diagnosis));
   m_call = m_client.list({"v1", "nodes"}, {}, preflight_retry,
                          [this](const kube::Answer& answer) {

@@ -52,12 +52,12 @@ class Preflight {
   void submitted(const Result<Submitted>& result);
   void check_claim();
   void ask(std::size_t right);
-  void tell_of_permissions();
+  void report_permissions();
   void answered(std::size_t right, const kube::Answer& answer);
   void check_credentials();
   void try_pods();
   void check_quotas();
-  void look_at_nodes();
+  void check_nodes();
   void ask_for_pods();
   void name_subject(bool of_step);
   void log(Finding::Severity severity, std::string text);

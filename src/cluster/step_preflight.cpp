@@ -58,7 +58,8 @@ void StepPreflight::refuse(const Diagnosis& diagnosis) {
     const auto side = of_step ? place.step_side() : place.job_side();
     if (!rights.empty()) reasons.push_back(fmt::format("no permission to {} in namespace {} of {}", describe(rights), side.name_space, side.where));
   }
-  for (const auto line : split(diagnosis.missing.yaml(place.step_side(), place.job_side()), '\n'))
+  const auto roles = diagnosis.missing.yaml(place.step_side(), place.job_side());
+  for (const auto line : split(roles, '\n'))
     if (!line.empty()) m_context.log(std::string(line));
   m_sink.refused(in_context(fmt::format("cluster_configuration_secret: {}", place.where()), input_error(trainstep::join(reasons, "; "))));
 }

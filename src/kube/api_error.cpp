@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t max_message_length = 4096;
 
-// `pods "train-1" is forbidden: …` → `forbidden: …`: our own message has named the object already.
-std::string without_object(std::string message, const Json& details) {
+// `pods "train-1" is forbidden: …` → `forbidden: …`: our own message, `what`, has named the object already, unless its namespace is meant.
+std::string without_object(std::string message, const Json& details, const std::string& what) {
   const auto cut = [&message](const std::string& prefix) {
     const auto found = message.starts_with(prefix);
     if (found) message.erase(0, prefix.size());
@@ -25,7 +25,8 @@ std::string without_object(std::string message, const Json& details) {
   const auto kind = text_of(details, "kind");
   const auto name = text_of(details, "name");
   const auto full = group.empty() ? kind : kind + "." + group;
-  if (kind.empty() || !(cut(full + " \"" + name + "\" ") || cut(kind + " \"" + name + "\" ") || cut(full + " is "))) return message;
+  const bool is_other = kind == "namespaces" && what.find("namespaces/") == std::string::npos;
+  if (kind.empty() || is_other || !(cut(full + " \"" + name + "\" ") || cut(kind + " \"" + name + "\" ") || cut(full + " is "))) return message;
   cut("is ");
   return message;
 }
@@ -121,7 +122,7 @@ ApiError api_error(const std::string& what, int status, const std::string& body,
           std::min<Duration>(std::chrono::seconds(std::min<std::uint64_t>(seconds->get<std::uint64_t>(), 3600)), http::max_retry_after);
   }
   const auto message = text_of(*read, "message");
-  auto shown = without_object(message, result.details);
+  auto shown = without_object(message, result.details, what);
   if (shown.empty()) shown = result.reason.empty() ? fmt::format("HTTP {}", status) : fmt::format("HTTP {} {}", status, result.reason);
   if (shown.size() > max_message_length) shown = shown.substr(0, max_message_length) + "…";
   result.error = {kind_of(status, message), fmt::format("{}: {}{}", what, shown, remedy(status))};

@@ -45,8 +45,8 @@ def test_role_that_is_missing_is_printed_and_mends_it(cluster, check):
     with cluster.namespace(REVIEWS) as space:
         done = check(space)
         assert done.returncode == 2, done.stdout + done.stderr
-        assert "FAILS  no permission to create pytorchjobs.kubeflow.org" in done.stdout
-        assert "doubt  no permission to list events" in done.stdout
+        assert "error    no permission to create pytorchjobs.kubeflow.org" in done.stdout
+        assert "warning  no permission to list events" in done.stdout
         give_role(cluster, space, done)
         cluster.wait_for("apiserver", 10, lambda: check(space).returncode == 0)
 
@@ -83,12 +83,12 @@ def test_permissions_for_data_are_checked_only_if_this_step_needs_them(cluster, 
         cluster.api.create(f"/api/v1/namespaces/{space.name}/secrets", {"metadata": {"name": "training"}, "stringData": secret})
         inputs = DATA | {"train_dataset_dir": "/data", "model_dir": "/model", "pvc_name": "scratch", "cluster_configuration_secret": "training"}
         done = check(space, **inputs)
-        assert done.returncode == 2 and "FAILS  no permission to get secrets training" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 2 and "error    no permission to get secrets training" in done.stdout, done.stdout + done.stderr
         assert give_role(cluster, space, done)["rules"] == [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"], "resourceNames": ["training"]}]
         cluster.wait_for("apiserver", 10, lambda: "get secrets" not in check(space, **inputs).stdout)
         done = check(space, **inputs)
-        assert done.returncode == 0 and "doubt  no permission to get persistentvolumeclaims scratch" in done.stdout, done.stdout + done.stderr
-        assert "doubt  no permission to create persistentvolumeclaims" in done.stdout and "kfp-launcher" not in done.stdout, done.stdout
+        assert done.returncode == 0 and "warning  no permission to get persistentvolumeclaims scratch" in done.stdout, done.stdout + done.stderr
+        assert "warning  no permission to create persistentvolumeclaims" in done.stdout and "kfp-launcher" not in done.stdout, done.stdout
         give_role(cluster, space, done)
         cluster.wait_for("apiserver", 10, lambda: "no permission" not in check(space, **inputs).stdout)
         assert check(space, **inputs).returncode == 0
@@ -98,7 +98,7 @@ def test_claim_that_is_not_there_needs_the_right_to_make_it(cluster, check):
     look = {"apiGroups": [""], "resources": ["persistentvolumeclaims"], "resourceNames": ["scratch"], "verbs": ["get"]}
     with cluster.namespace([*STEP_RULES, *REVIEWS, look]) as space:
         done = check(space, pvc_name="scratch")
-        assert done.returncode == 2 and "FAILS  no permission to create persistentvolumeclaims in" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 2 and "error    no permission to create persistentvolumeclaims in" in done.stdout, done.stdout + done.stderr
         claim = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
         cluster.api.create(f"/api/v1/namespaces/{space.name}/persistentvolumeclaims", {"metadata": {"name": "scratch"}, "spec": claim})
         done = check(space, pvc_name="scratch")
@@ -114,7 +114,7 @@ def test_access_mode_of_a_claim_determines_the_nodes_of_the_pods(cluster, check)
             cluster.api.create(f"/api/v1/namespaces/{space.name}/persistentvolumeclaims", {"metadata": {"name": name}, "spec": claim})
         mounted = lambda name: {"volumes": [{"mount_path": "/data", "claim": name}]}  # noqa: E731
         done = check(space, job_options=mounted("datasets"))
-        assert done.returncode == 0 and "ok     claim datasets (ReadWriteOnce): all pods are scheduled on one node" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 0 and "ok       claim datasets (ReadWriteOnce): all pods are scheduled on one node" in done.stdout, done.stdout + done.stderr
         done = check(space, job_options=mounted("datasets") | {"single_node": False})
         assert done.returncode == 0 and "datasets" not in done.stdout, done.stdout + done.stderr
         done = check(space, job_options=mounted("single"))
@@ -122,7 +122,7 @@ def test_access_mode_of_a_claim_determines_the_nodes_of_the_pods(cluster, check)
         secret = {"minio-url": "store:9000", "minio-bucket": "bucket", "minio-accesskey": "a", "minio-secretkey": "s", "access-mode": "ReadWriteOnce"}
         cluster.api.create(f"/api/v1/namespaces/{space.name}/secrets", {"metadata": {"name": "training"}, "stringData": secret})
         done = check(space, pvc_name="scratch", cluster_configuration_secret="training")
-        assert "ok     claim scratch (ReadWriteOnce): all pods are scheduled on one node" in done.stdout, done.stdout + done.stderr
+        assert "ok       claim scratch (ReadWriteOnce): all pods are scheduled on one node" in done.stdout, done.stdout + done.stderr
 
 
 def restrict(cluster, space):
@@ -135,26 +135,26 @@ def test_pods_that_pod_security_would_refuse_are_named_before_there_are_any(clus
         done = check(space)
         assert done.returncode == 2, done.stdout + done.stderr
         for kind in ("Master", "Worker"):
-            assert f'FAILS  pods of {kind} would be rejected, because each violates PodSecurity "restricted:latest"' in done.stdout, done.stdout
+            assert f'error    pods of {kind} would be rejected, because each violates PodSecurity "restricted:latest"' in done.stdout, done.stdout
         done = check(space, job_options={"security_context": RESTRICTED})
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "doubt  the operator's container init-pytorch would, by default, cause pods of Worker to be rejected" in done.stdout, done.stdout
+        assert "warning  the operator's container init-pytorch would, by default, cause pods of Worker to be rejected" in done.stdout, done.stdout
         assert "--pytorch-init-container-template-file" in done.stdout, done.stdout
         for kind in ("MPI", "TF", "Job"):
             done = check(space, kind, 1 if kind == "Job" else 3, job_options={"security_context": RESTRICTED})
-            assert done.returncode == 0 and "ok     Pod Security admits the pods" in done.stdout, done.stdout + done.stderr
+            assert done.returncode == 0 and "ok       Pod Security admits the pods" in done.stdout, done.stdout + done.stderr
 
 
 def test_pod_security_level_is_reported_without_permission_to_create_pods(cluster, check):
     look = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}
     with cluster.namespace([*STEP_RULES, QUOTAS, look]) as space:
-        assert "ok     the namespace enforces no Pod Security level" in check(space).stdout
+        assert "ok       the namespace enforces no Pod Security level" in check(space).stdout
         restrict(cluster, space)
         done = check(space)
-        assert done.returncode == 0 and "doubt  the namespace enforces Pod Security level restricted" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 0 and "warning  the namespace enforces Pod Security level restricted" in done.stdout, done.stdout + done.stderr
         assert "init-pytorch" in done.stdout
     with cluster.namespace([*STEP_RULES, QUOTAS]) as space:
-        assert "doubt  no permission to dry-run pods or read the namespace" in check(space).stdout
+        assert "warning  no permission to dry-run pods or read the namespace" in check(space).stdout
 
 
 def test_quota_that_has_no_room_is_a_doubt(cluster, check):
@@ -163,7 +163,7 @@ def test_quota_that_has_no_room_is_a_doubt(cluster, check):
         cluster.kubectl("create", "-n", space.name, "-f", "-", input=quota)
         cluster.wait_for("controller-manager", 20, lambda: "hard" in cluster.kubectl("get", "resourcequota", "small", "-n", space.name)["status"])
         done = check(space)
-        assert done.returncode == 0 and "doubt  quota small: requests.cpu: requested 24, 20 of 20 left" in done.stdout, done.stdout
+        assert done.returncode == 0 and "warning  quota small: requests.cpu: requested 24, 20 of 20 left" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_both_clusters_are_checked_and_each_gets_its_role(cluster, check):
         name_cluster(cluster, space, there)
         done = check(space, cluster_configuration_secret="remote")
         assert done.returncode == 2, done.stdout + done.stderr
-        assert f"FAILS  no permission to create pytorchjobs.kubeflow.org in namespace {there.name} of {cluster.server}" in done.stdout, done.stdout
+        assert f"error    no permission to create pytorchjobs.kubeflow.org in namespace {there.name} of {cluster.server}" in done.stdout, done.stdout
         assert f"# Missing permissions in namespace {there.name} ({cluster.server}):" in done.stdout, done.stdout
         role, binding = (one for one in yaml.safe_load_all(done.stdout[done.stdout.index("# Missing permissions in namespace " + there.name) :]) if one)
         assert role["metadata"]["namespace"] == there.name
@@ -207,7 +207,7 @@ def test_both_clusters_are_checked_and_each_gets_its_role(cluster, check):
             cluster.kubectl("create", "-f", "-", input=one)
         cluster.wait_for("apiserver", 10, lambda: check(space, cluster_configuration_secret="remote").returncode == 0)
         done = check(space, cluster_configuration_secret="remote")
-        assert f"ok     {cluster.server} answers" in done.stdout, done.stdout
+        assert f"ok       {cluster.server} answers" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_both_clusters_are_checked_and_each_gets_its_role(cluster, check):
         ({"remote-host": "https://127.0.0.1:1"}, 3, "127.0.0.1:1"),
         ({"remote-host": ""}, 2, "requires remote-host or kubeconfig"),
         ({"remote-hots": "x"}, 2, "did you mean remote-host?"),
-        ({"remote-namespace": "absent"}, 2, "no permission to create pytorchjobs.kubeflow.org in namespace absent"),
+        ({"remote-namespace": "absent"}, 2, "pytorchjobs.kubeflow.org in namespace absent"),
     ],
 )
 @pytest.mark.parametrize("command", ["check", "run"])
@@ -245,5 +245,5 @@ def test_a_secret_that_is_missing_or_forbidden_is_named(cluster, check):
         assert done.returncode == 2 and f"not found in namespace {space.name}; create the Secret there" in done.stderr, done.stdout + done.stderr
     with cluster.namespace(STEP_RULES) as space:
         done = check(space, cluster_configuration_secret="remote")
-        assert done.returncode == 2 and "FAILS  no permission to get secrets remote" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 2 and "error    no permission to get secrets remote" in done.stdout, done.stdout + done.stderr
         assert give_role(cluster, space, done)["rules"][0]["resourceNames"] == ["remote"]

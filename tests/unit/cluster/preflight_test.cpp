@@ -26,7 +26,8 @@ struct Check {
   Harness h;
   Facts facts;
   DataContext data;
-  std::string refused;  // the resource that may not be read
+  std::string refused;    // the resource that may not be read …
+  std::string undecided;  // … or of which that cannot be told, and why
   Reply keys = trainstep::test::secret("team-keys", {{"ak", "key"}, {"sk", "secret"}});
   std::vector<std::string> found;  // "error: …"
   std::optional<Result<Diagnosis>> done;
@@ -46,7 +47,9 @@ struct Check {
     if (path.ends_with("/batch/v1")) return trainstep::test::serves_jobs();
     if (path.ends_with("/selfsubjectaccessreviews")) {
       const auto resource = Json::parse(asked.request.body)["spec"]["resourceAttributes"].value("resource", "");
-      return Reply::text(to_text({{"status", {{"allowed", resource != refused}}}}), 201);
+      Json status = {{"allowed", resource != refused}};
+      if (resource == refused && !undecided.empty()) status["evaluationError"] = undecided;
+      return Reply::text(to_text({{"status", std::move(status)}}), 201);
     }
     if (path.ends_with("/namespaces/team/localsubjectaccessreviews")) {
       CHECK(Json::parse(asked.request.body)["spec"]["user"] == "system:serviceaccount:team:default");
@@ -95,6 +98,18 @@ struct Check {
 };
 
 }  // namespace
+
+TEST_CASE_METHOD(Check, "a permission on which the authorizer could not decide is not taken for a missing one") {
+  refused = "jobs";
+  undecided = "webhook: context deadline exceeded";
+  run();
+  REQUIRE(*done);
+  CHECK_FALSE((*done)->failed());
+  CHECK((*done)->missing.empty());
+  const std::string line =
+      "warning: cannot tell whether there is a permission to create jobs.batch in namespace team: webhook: context deadline exceeded";
+  CHECK(std::ranges::find(found, line) != found.end());
+}
 
 TEST_CASE_METHOD(Check, "a check reads the credentials that a run needs, and reports only missing ones") {
   run();

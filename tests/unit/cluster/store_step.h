@@ -90,6 +90,7 @@ struct StoreStep : objectstore::test::FakeStore {
     if (url.path.ends_with("/persistentvolumeclaims/disk"))
       return disk.is_null() ? kube::test::refusal(403, "Forbidden", "no right") : Reply::text(to_text(disk));
     if (url.path == "/apis/batch/v1") return test::serves_jobs();
+    if (url.path == "/apis/authorization.k8s.io/v1") return Reply::text(R"({"kind": "APIResourceList", "resources": []})");
     if (url.path.ends_with("reviews")) return reviewed(asked);
     if (method == "POST" && asked.query("dryRun").empty()) {
       auto object = test::made(asked.request.body, "u-" + std::to_string(owned.size()));
