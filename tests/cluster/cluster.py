@@ -157,6 +157,7 @@ class Cluster:
     def _may(self, namespace: str, rule: dict) -> bool:
         resource, _, subresource = rule["resources"][0].partition("/")
         attributes = {"namespace": namespace, "verb": rule["verbs"][0], "group": rule["apiGroups"][0], "resource": resource, "subresource": subresource}
+        attributes["name"] = rule.get("resourceNames", [""])[0]
         review = {"spec": {"user": f"system:serviceaccount:{namespace}:step", "resourceAttributes": attributes}}
         return self.api.create("/apis/authorization.k8s.io/v1/subjectaccessreviews", review)["status"]["allowed"]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gate of a test cluster: `gate.py GATE` accepts connections from outside on a loopback port of the machine and forwards them to the same port
-inside, the API server's. The listening socket was created outside and is inherited as file descriptor GATE.
+"""The gate of a test cluster: `gate.py GATE [HOST PORT]` accepts connections from outside on a loopback port of the machine and forwards them to an
+address inside, by default to the same port, the API server's. The listening socket was created outside and is inherited as file descriptor GATE.
 
 While the API server is down, connections are refused. While the gate itself is stopped, nothing responds.
 """
@@ -30,19 +30,19 @@ async def carry_both(outer, inner):
     outer_writer.close()
 
 
-async def enter(port):
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+async def enter(target):
+    reader, writer = await asyncio.open_connection(*target)
     writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return reader, writer
 
 
-async def close_until_up(gate, port):
+async def close_until_up(gate, target):
     """The port stays ours; Linux lets a socket that was shut down listen again."""
     gate.shutdown(socket.SHUT_RD)
     while True:
         await asyncio.sleep(0.05)
         try:
-            (await enter(port))[1].close()
+            (await enter(target))[1].close()
         except OSError:
             continue
         gate.listen(BACKLOG)
@@ -52,18 +52,18 @@ async def close_until_up(gate, port):
 async def main():
     gate = socket.socket(fileno=int(sys.argv[1]))
     gate.setblocking(False)
-    port = gate.getsockname()[1]
+    target = (sys.argv[2], int(sys.argv[3])) if sys.argv[2:] else ("127.0.0.1", gate.getsockname()[1])
     loop = asyncio.get_running_loop()
     running = set()
     while True:
         connection, _ = await loop.sock_accept(gate)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
-            inner = await enter(port)
+            inner = await enter(target)
         except OSError:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
             connection.close()
-            await close_until_up(gate, port)
+            await close_until_up(gate, target)
             continue
         task = asyncio.create_task(carry_both(await asyncio.open_connection(sock=connection), inner))
         running.add(task)  # the loop itself holds tasks weakly

@@ -40,7 +40,7 @@ class Sandbox:
         shutil.rmtree(self.folder, ignore_errors=True)
         (self.folder / "log").mkdir(parents=True)
         os.makedirs("/tmp/k8s-webhook-server", exist_ok=True)  # init.py mounts over it
-        gate = _listen()
+        gate = listen_on_loopback()
         (self.folder / "port").write_text(str(gate.getsockname()[1]))
         theirs, ours = os.pipe() if lifeline else (os.open(os.devnull, os.O_RDONLY), None)
         with gate, self._orders("bind") as orders, open(self.folder / "log/init.log", "wb") as log:
@@ -139,7 +139,7 @@ class Sandbox:
         return int(children[0]) if children else None
 
 
-def _listen():
+def listen_on_loopback():
     """At a free port, asked for by its number: only so does the socket keep it while it does not listen, see gate.py."""
     while True:
         with socket.create_server(("127.0.0.1", 0)) as free:

@@ -5,6 +5,7 @@ import subprocess
 
 import operators
 import pytest
+import yaml
 from conftest import ROOT
 from guide_pages import DOCS, PAGES, blocks, cluster_commands, environment, folder  # noqa: F401
 
@@ -104,3 +105,10 @@ def test_messages_that_the_pages_explain_are_the_programs():
 def test_picture_of_the_guide_is_one_file_for_light_and_dark(name):
     picture = (DOCS / "pictures" / name).read_text(encoding="utf-8")
     assert "prefers-color-scheme: dark" in picture and "http" not in picture.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_secret_in_the_guide_is_the_one_of_the_component():
+    (shown,) = blocks("burst.md", "yaml")
+    manifest = yaml.safe_load((ROOT / "component/kubernetes/secrets/remote-cluster.yaml").read_text(encoding="utf-8"))
+    given = manifest["stringData"]
+    assert yaml.safe_load(shown).keys() == given.keys() - {"access-mode"}

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A step here, its job in another cluster: two real control planes, each in namespaces of its own, and an S3 server that both reach. The step runs outside
+both, like a notebook, with the Roles of component/kubernetes/remote there, and here with no permission but to read one Secret.
+"""
+import contextlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+import yaml
+from cluster import ROOT, Cluster
+from cluster_cells import RESOURCES
+from control_plane import NODE_ADDRESS
+from data_steps import AGENT_IMAGE, BUCKET, PORT, DataStep, contents
+from sandbox import listen_on_loopback
+
+ROLES = list(yaml.safe_load_all((ROOT / "component/kubernetes/remote/account.yaml").read_text(encoding="utf-8")))
+READS_SECRET = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["gpu"], "verbs": ["get"]}
+
+
+def named(kind, name):
+    return next(one for one in ROLES if (one["kind"], one["metadata"]["name"]) == (kind, name))
+
+
+class BurstStep(DataStep):
+    def __init__(self, cluster, store, there, program, tmp, kind, here, port, options):
+        super().__init__(cluster, store, there, program, tmp, kind)
+        self.words, self.environment = [], {"KUBECONFIG": str(here.kubeconfig), "http_proxy": f"http://127.0.0.1:{port}"}
+        self.options = {"agent_image": AGENT_IMAGE, "environment": {"http_proxy": ""}, **options}
+        self.files = {"a.csv": b"1,2,3\n", "b/c.bin": bytes(range(256)) * 50_000}
+        self.process = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate(timeout=10)
+
+    def start(self, **more):
+        for name, content in self.files.items():
+            (self.tmp / "set" / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.tmp / "set" / name).write_bytes(content)
+        arguments = {name.replace("_", "-"): value for name, value in self.values().items()}
+        places = {name: str(self.tmp / path) for name, path in {"train-dataset-dir": "set", "model-dir": "model", "results": "results", "metrics": "metrics"}.items()}
+        return self.begin(arguments | places | {"cluster-configuration-secret": "gpu", "report": str(self.tmp / "report.html"), **more})
+
+    def left_there(self):
+        """What is left of the step in its namespace of the other cluster, and in the bucket."""
+        found = self.left()
+        for resource in "secrets", "leases.coordination.k8s.io", "persistentvolumeclaims":
+            found += [item["metadata"]["name"] for item in self.cluster.kubectl("get", resource, "-n", self.space.name)["items"]]
+        return found + sorted(contents(self.store.files / "jobs" / self.space.name))
+
+    def job(self):
+        [job] = self.cluster.kubectl("get", RESOURCES[self.kind], "-n", self.space.name)["items"]
+        return job
+
+    def await_running(self):
+        self.cluster.wait_for("kubelet", 60, lambda: any(pod["status"]["phase"] == "Running" for pod in self.pods()))
+
+
+@pytest.fixture(scope="module")
+def home(cluster):
+    """The step's own cluster."""
+    with Cluster(cluster.folder.with_name(cluster.folder.name + "-home")) as started:
+        started.start(without=["training-operator", "mpi-operator"])
+        yield started
+    shutil.rmtree(started.folder)
+
+
+@pytest.fixture(scope="module")
+def way_to_store(cluster, store):
+    """The port on loopback from which the S3 server of the other cluster is reached."""
+    with listen_on_loopback() as gate:
+        words = [sys.executable, str(ROOT / "tests/cluster/gate.py"), str(gate.fileno()), NODE_ADDRESS, str(PORT)]
+        process = subprocess.Popen(cluster.sandbox.enter(*words), pass_fds=[gate.fileno()], stdin=subprocess.DEVNULL)
+        yield gate.getsockname()[1]
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def burst(cluster, home, store, way_to_store, program, tmp_path):
+    """burst("Job"): a step of `home` whose job goes to the other cluster, with local files for its data."""
+    with home.namespace([READS_SECRET]) as here, cluster.namespace(named("Role", "trainstep")["rules"]) as there:
+        for one in named("Role", "trainstep-pods"), named("RoleBinding", "trainstep-pods"):
+            cluster.kubectl("create", "-n", there.name, "-f", "-", input=one)
+        secret = {
+            "remote-host": cluster.server, "remote-token": there.token, "remote-namespace": there.name,
+            "remote-ca": (cluster.authority.folder / "ca.crt").read_text(),
+            "minio-url": store.url, "minio-bucket": BUCKET, "minio-job-folder": f"jobs/{there.name}",
+            "minio-accesskey": store.access_key, "minio-secretkey": store.secret_key,
+        }  # fmt: skip
+        home.api.create(f"/api/v1/namespaces/{here.name}/secrets", {"metadata": {"name": "gpu"}, "stringData": secret})
+        with contextlib.ExitStack() as steps:
+            yield lambda kind, **options: steps.enter_context(BurstStep(cluster, store, there, program, tmp_path, kind, here, way_to_store, options))
+        shutil.rmtree(store.files / "jobs" / there.name, ignore_errors=True)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A step here trains in another cluster (tests/cluster/burst_steps.py), whatever happens to the network between them and to the step."""
+import json
+import time
+
+import data_steps
+import pytest
+from data_steps import DISTRIBUTIONS, delivered
+
+CLUSTER = {"nodes": "real"}  # the other one
+
+
+@pytest.mark.parametrize("kind", DISTRIBUTIONS)
+def test_a_step_here_trains_there_and_model_metrics_and_report_come_back(burst, kind):
+    step = burst(kind)
+    assert step.start().end() == 0, step.output
+    assert delivered(step.tmp / "model", step.files), step.output
+    results = json.loads((step.tmp / "results").read_text())
+    assert results["digest"]["agreed"] is True and json.loads((step.tmp / "metrics").read_text()) == {"accuracy": 0.97}
+    assert "has read 2 files" in step.output and "0.97" in (step.tmp / "report.html").read_text(encoding="utf-8")
+    assert step.left_there() == [], step.output
+
+
+SLOW = ["python3", "-c", "import time; time.sleep(45)\n" + data_steps.PROGRAM.replace("TOGETHER", "")]
+
+
+def test_a_network_that_is_cut_for_half_a_minute_is_no_verdict(burst, cluster):
+    step = burst("Job")
+    step.command = SLOW
+    step.start()
+    step.await_running()
+    cluster.stop_server("gate", "STOP")
+    time.sleep(30)  # the fault itself
+    cluster.stop_server("gate", "CONT")
+    assert step.end() == 0, step.output
+    assert delivered(step.tmp / "model", step.files) and step.left_there() == [], step.output
+
+
+def test_a_step_that_is_killed_is_continued_by_the_next_attempt_which_finds_its_job(burst, cluster):
+    step = burst("Job")
+    step.command = SLOW
+    step.start(**{"run-id": "again"})
+    step.await_running()
+    uid = step.job()["metadata"]["uid"]
+    lease = cluster.kubectl("get", "leases.coordination.k8s.io", "-n", step.space.name)["items"][0]
+    assert lease["metadata"]["ownerReferences"][0]["uid"] == uid and lease["spec"]["leaseDurationSeconds"] == 1800
+    step.process.kill()
+    step.process.communicate(timeout=10)
+    step.start(**{"run-id": "again"})
+    cluster.wait_for("apiserver", 30, lambda: step.job()["metadata"]["uid"] == uid)
+    assert step.end() == 0 and "adopted" in step.output, step.output
+    assert delivered(step.tmp / "model", step.files) and step.left_there() == [], step.output
