@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,7 @@
 #include "cluster/jobs.h"
 #include "cluster/ownership.h"
 #include "job_types/conditions.h"
+#include "result/verdict.h"
 
 namespace trainstep::cli {
 namespace {
@@ -53,7 +55,10 @@ Result<int> list(const JobsCommand& command) {
              '\n';
   }
   if (!found.hidden.empty()) complain(found.what_is_hidden());
-  return print(table);
+  if (const int code = print(table); code != 0) return code;
+  // Who may not list a job type knows that; a server that failed may hide jobs.
+  const auto failed = std::ranges::find_if(found.hidden, [](const Error& error) { return error.kind != ErrorKind::denied; });
+  return failed == found.hidden.end() ? 0 : result::exit_code(result::from_error(*failed));
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ class LogReader {
       m_problem = std::move(problem.error);
       m_connection.loop.stop();
     };
-    connection.client.on_trouble([this](const std::string& reason) { m_trouble = reason; });
+    connection.client.on_trouble([this](const std::string& reason) { handle_trouble(reason); });
     m_watch = std::make_unique<kube::Watch>(connection.client, std::move(pods), std::move(sink));
     m_silence = connection.loop.timer(jobs_timeout, [this] { look_at_silence(); });
   }
@@ -80,6 +80,12 @@ class LogReader {
     if (!stream) stream = follow(pod, known);
     stream->hold(m_held);
     if (pod.over()) stream->ended();
+  }
+
+  // Empty: it is over.
+  void handle_trouble(const std::string& reason) {
+    m_trouble = reason;
+    if (!reason.empty() && m_watch && m_watch->synced()) m_log.write(m_connection.loop.now(), log::Level::warning, reason + "; trying again");
   }
 
   // A response may not come from an API server: the page of a gateway would repeat for ever.

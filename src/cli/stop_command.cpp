@@ -18,11 +18,14 @@
 namespace trainstep::cli {
 namespace {
 
+kube::Path path_of(const Connection& connection, const cluster::Submitted& job) {
+  return {std::string(job.resource.group_version), std::string(job.resource.plural), connection.name_space,
+          text_of(&job.object, {"metadata", "name"}), ""};
+}
+
 // Deletes the job after its pods.
 cluster::Removal::Outcome remove(Connection& connection, const cluster::Submitted& job, const std::string& uid) {
-  const kube::Path path{std::string(job.resource.group_version), std::string(job.resource.plural), connection.name_space,
-                        text_of(&job.object, {"metadata", "name"}), ""};
-  cluster::Removal::Order order{path, uid};
+  cluster::Removal::Order order{path_of(connection, job), uid};
   order.timeout = jobs_timeout;
   order.silence = jobs_timeout;
   order.to_the_end = true;
@@ -58,6 +61,17 @@ std::optional<kube::ApiError> await_pods(Connection& connection, const cluster::
   return problem;
 }
 
+// An attempt of its step may create the job again while it is being deleted.
+bool is_there_again(Connection& connection, const cluster::Submitted& job, const std::string& uid) {
+  bool again = false;
+  const auto call = connection.client.get(path_of(connection, job), {}, {jobs_timeout}, [&](const kube::Answer& answer) {
+    again = answer && text_of(&*answer, {"metadata", "uid"}) != uid;
+    connection.loop.stop();
+  });
+  connection.loop.run();
+  return again;
+}
+
 // The step removes them, if it still exists: only it has the credentials.
 void tell_data(Connection& connection, const cluster::Submitted& job) {
   const auto left = cluster::data_left_of(job.object);
@@ -85,6 +99,8 @@ Result<int> stop(const JobsCommand& command) {
     return in_context(
         gone ? "the job is deleted, but it is unknown whether its pods are gone" : "the job is being deleted, but it is unknown whether it is gone",
         std::move(ended.problem->error));
+  if (gone && is_there_again(*connection, job, uid))
+    return Error{ErrorKind::unavailable, fmt::format("{} was deleted, but its step has created it again; stop it again", shown_name(job))};
   tell_data(*connection, job);
   return print(fmt::format("{} {}\n", shown_name(job),
                            !ended.problem ? "and its pods are deleted"

@@ -15,6 +15,7 @@ constexpr Duration cleanup_timeout{120'000};
 // … and how long for an API server that does not respond at all.
 constexpr Duration cleanup_silence{900'000};
 constexpr Duration look_for_settled{1'000};
+constexpr Duration answer_due{5'000};
 
 // What a cleanup could not do; empty: nothing.
 std::string what_is_left(const Removal::Outcome& outcome, const std::string& run) {
@@ -57,16 +58,31 @@ void JobCleanup::begin(const result::Verdict& verdict) {
 void JobCleanup::mark(const result::Verdict& verdict) {
   Json patch = {{"metadata", {{"uid", m_job.uid}, {"annotations", {{outcome_annotation, std::string(result::name(verdict.verdict_class))}}}}}};
   if (m_job.data_will_be_deleted) patch["metadata"]["annotations"][data_annotation] = "gone";
+  wait_for_mark(answer_due);
   m_call = m_client.merge_patch(m_job.path, patch, {time_for_it(m_time), false}, [this](const kube::Answer& answer) {
+    m_timer.cancel();
     // 422: the name belongs to another object now.
     if (answer || kube::tells_absent(answer.error(), m_job.path.name) || answer.error().status == 422) return finish("");
     finish(fmt::format("the job could not be marked as done: {}", answer.error().error.message));
   });
 }
 
+// A server that takes no changes may answer everything else.
+void JobCleanup::wait_for_mark(Duration time) {
+  m_timer = m_client.loop().timer(time, [this, time] {
+    if (time == cleanup_silence) {
+      m_call = {};
+      return finish(fmt::format("the job could not be marked as done: no answer for {}", trainstep::describe(time)));
+    }
+    m_sink.log("waiting for the API server to mark the job as done");
+    wait_for_mark(cleanup_silence);
+  });
+}
+
 // While a create whose response was lost may still take effect, the job keeps the name that it would take.
 void JobCleanup::remove_when_settled() {
   if (!m_sink.create_may_take_effect()) return remove_to_the_end();
+  if (!std::exchange(m_wait_logged, true)) m_sink.log("waiting to delete the job: a create whose answer was lost may still take effect");
   m_timer = m_client.loop().timer(look_for_settled, [this] { remove_when_settled(); });
 }
 

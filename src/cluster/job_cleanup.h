@@ -47,6 +47,7 @@ class JobCleanup {
 
  private:
   void mark(const result::Verdict& verdict);
+  void wait_for_mark(Duration time);
   void remove_when_settled();
   void remove_to_the_end();
   void finish(std::string problem);
@@ -60,6 +61,7 @@ class JobCleanup {
   JobClaim m_claim;
   bool m_releases_claim = false;
   bool m_failing_told = false;
+  bool m_wait_logged = false;
   kube::PendingCall m_call;
   Timer m_timer;
   std::unique_ptr<Removal> m_removal;

@@ -30,6 +30,11 @@ struct Search {
   std::function<void(Result<Found>)> done;
 };
 
+// The others are not waited for as long as the first.
+bool is_away(const Found& found) {
+  return std::ranges::any_of(found.hidden, [](const Error& error) { return error.kind == ErrorKind::unavailable; });
+}
+
 bool has(const Found& found, const std::string& uid) {
   return !uid.empty() && std::ranges::any_of(found.jobs, [&](const Submitted& job) { return uid_of(job.object) == uid; });
 }
@@ -63,7 +68,7 @@ void next(kube::Client& client, const std::shared_ptr<Search>& search) {
   const auto resource = search->resources.front();
   const kube::Path path{std::string(resource.group_version), std::string(resource.plural), search->name_space, "", ""};
   client
-      .list(path, {{"labelSelector", "app.kubernetes.io/managed-by=trainstep"}}, {jobs_timeout},
+      .list(path, {{"labelSelector", "app.kubernetes.io/managed-by=trainstep"}}, {is_away(search->found) ? Duration(0) : jobs_timeout},
             [&client, search, resource](auto answer) { take(client, search, resource, std::move(answer)); })
       .detach();
 }
@@ -86,7 +91,8 @@ void find_jobs(kube::Client& client, const std::string& name_space, std::functio
 
 std::string Found::what_is_hidden() const {
   std::string all;
-  for (const auto& problem : hidden) all += (all.empty() ? "" : "; ") + problem.message;
+  for (const auto& problem : hidden)  // an operator's versions have one name
+    if (all.find(problem.message) == std::string::npos) all += (all.empty() ? "" : "; ") + problem.message;
   return all.empty() ? "" : "cannot list all job types: " + all;
 }
 

@@ -57,6 +57,8 @@ class Api:
     def __init__(self):
         self.jobs, self.pods, self.events, self.secrets = [JOB], [RUNS], [], []
         self.forbidden = set()  # "list pods", "watch pods", "log pods"
+        self.broken = set()  # the same, by a server's error
+        self.created_again = []  # what is there after a DELETE
         self.odd, self.finalizers = [], []  # the first answers to DELETEs; what holds a deleted job
         self.also_v1 = None  # plural that is served with the same objects
         self.requests = []
@@ -119,10 +121,12 @@ class Api:
                 metadata = JOB["metadata"] | {"deletionTimestamp": "2026-11-21T09:00:00Z", "finalizers": self.finalizers}
                 self.jobs = [JOB | {"metadata": metadata}]
                 return 200, self.jobs[0], False
-            self.jobs = []
+            self.jobs = self.created_again
             return 200, {"kind": "Status", "status": "Success", "details": {"name": name, "kind": plural}}, False
         if f"{verb} {plural}" in self.forbidden or f"* {plural}" in self.forbidden:
             return self.refuse(403, f'{plural} is forbidden: User "me" cannot {verb} resource "{plural}"')
+        if f"{verb} {plural}" in self.broken:
+            return self.refuse(500, "etcdserver: request timed out", "InternalError")
         if watch:
             return 200, b"", True
         if log:
@@ -310,6 +314,15 @@ def test_logs_are_those_of_the_program(api, environment):
     assert "I am aaa-proxy" not in done.stdout
 
 
+def test_logs_says_why_it_waits(api, environment):
+    api.broken = {"log pods"}
+    words = [PROGRAM, "logs", "r"]
+    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL) as process:
+        said = process.stdout.readline()
+        process.kill()
+    assert "the API server returned 500 (read the log of pods/digits-1-x: etcdserver: request timed out); trying again" in said, said
+
+
 @pytest.mark.parametrize("run", ["", " ", "\n", "a,b", "a=b", "*", "r/", "r "])
 @pytest.mark.parametrize("command", ["stop", "logs", "attach"])
 def test_what_cannot_be_a_run_chooses_no_job(api, environment, command, run):
@@ -328,6 +341,22 @@ def test_with_rights_on_one_kind_its_jobs_are_listed_and_stopped(api, environmen
     stopped = trainstep(environment, "stop", "r")
     assert (stopped.returncode, stopped.stdout) == (0, "jobs/digits-1 is deleted; no permission to see whether its pods are gone\n"), stopped.stderr
     assert len(api.written()) == 1
+
+
+def test_a_list_that_a_server_did_not_complete_is_not_taken_for_one_without_jobs(api, environment):
+    api.broken = {"list jobs"}
+    listed = trainstep(environment, "list")
+    assert listed.returncode == 3 and len(listed.stdout.splitlines()) == 1, listed.stdout + listed.stderr
+    assert "cannot list all job types: list jobs: etcdserver: request timed out" in listed.stderr
+
+
+def test_stop_says_that_its_step_has_created_the_job_again(api, environment):
+    api.created_again = [JOB | {"metadata": JOB["metadata"] | {"uid": "u-2"}}]
+    api.pods = []
+    stopped = trainstep(environment, "stop", "r")
+    assert stopped.returncode == 3 and stopped.stdout == "", stopped.stdout + stopped.stderr
+    assert "jobs/digits-1 was deleted, but its step has created it again; stop it again" in stopped.stderr
+    assert len([request for request in api.written() if request.startswith("DELETE")]) == 1
 
 
 def test_stop_reports_where_data_remains_that_only_the_step_can_remove(api, environment):

@@ -38,6 +38,7 @@ struct Cancelled : FakeStore {
   Reply own_pod = test::own_pod();
   bool store_away = false, has_data = true, cancelled = true;
   Time stopped, concluded, last_create;
+  test::Told log;
 
   Cancelled() {
     options.environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}};
@@ -99,7 +100,7 @@ struct Cancelled : FakeStore {
   }
   // Exists until the step was stopped and has cleaned up.
   void live() {
-    session.emplace(loop, transport, test::credentials(), options, std::vector<run::Listener*>{});
+    session.emplace(loop, transport, test::credentials(), options, std::vector<run::Listener*>{&log});
     session->begin([this](const Session::Done& done) {
       CHECK((done.outcome.verdict.verdict_class == result::VerdictClass::cancelled) == cancelled);
       session->conclude(done.outcome.verdict, [this](const std::string& what) {
@@ -226,6 +227,15 @@ TEST_CASE_METHOD(Cancelled, "a step stopped while it records the job's end finis
   live();
   CHECK_THAT(*problem, Contains("not be marked as done"));
   CHECK(concluded - stopped < 20s);
+}
+
+TEST_CASE_METHOD(Cancelled, "a step whose server takes no changes says what it waits for, and ends") {
+  job_options = {{"cleanup", "never"}};
+  has_data = cancelled = false;
+  end = [this] { (*job)["status"]["conditions"] = {{{"type", "Failed"}, {"status", "True"}, {"reason", "BackoffLimitExceeded"}}}; };
+  live();
+  CHECK_THAT(*problem, Contains("the job could not be marked as done: no answer for 15 min"));
+  CHECK(log.count("waiting for the API server to mark the job as done") == 1);
 }
 
 TEST_CASE_METHOD(Cancelled, "while the reason of a stop is determined no job is created, even if a create would now be accepted") {
