@@ -46,8 +46,21 @@ std::vector<std::string> segments(std::string_view name) {
   return parts;
 }
 
+// Whether the number at this place is a longer one: 1000000 in 21000000, or in 1000000.5.
+bool is_part_of_number(std::string_view text, std::size_t at, std::size_t size) {
+  const auto digit = [&](std::size_t place) { return place < text.size() && is_digit(text[place]); };
+  const auto end = at + size;
+  return digit(end) || (at > 0 && digit(at - 1)) || (end < text.size() && text[end] == '.' && digit(end + 1)) ||
+         (at > 1 && text[at - 1] == '.' && digit(at - 2));
+}
+
 void replace_all(std::string& text, std::string_view what) {
-  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + mark.size())) text.replace(at, what.size(), mark);
+  const bool number = std::ranges::all_of(what, is_digit);
+  for (auto at = text.find(what); at != std::string::npos;) {
+    const bool other = number && is_part_of_number(text, at, what.size());
+    if (!other) text.replace(at, what.size(), mark);
+    at = text.find(what, at + (other ? 1 : mark.size()));
+  }
 }
 
 // Redacts the run of token characters after each `prefix`, and the prefix, too, unless `keep`.
@@ -297,7 +310,13 @@ bool sounds_secret(std::string_view name) {
                                                    "masterkey",  "authkey",       "connectionstring", "authorization"};
   const auto parts = segments(name);
   if (parts.empty() || name == "PWD") return false;  // PWD: a shell's working directory
-  if (parts.back() == "file" || parts.back() == "path" || parts.back() == "dir") return false;
+  // What is said of a secret, and the tokens of a text: password_length, max_token.
+  constexpr auto of_a_secret = std::to_array<std::string_view>({"file", "path", "dir", "length", "len", "size", "count", "loss", "acc", "accuracy"});
+  if (std::ranges::find(of_a_secret, parts.back()) != of_a_secret.end()) return false;
+  constexpr auto of_a_text =
+      std::to_array<std::string_view>({"max",  "min", "num", "n",       "total", "target", "per",     "bos",   "eos", "pad", "unk",
+                                       "mask", "sep", "cls", "special", "image", "prompt", "context", "start", "end", "stop"});
+  if (parts.back() == "token" && parts.size() > 1 && std::ranges::find(of_a_text, parts[parts.size() - 2]) != of_a_text.end()) return false;
   const auto whole = letters_and_digits(name);
   if (std::ranges::any_of(words, [&](std::string_view word) { return whole.find(word) != std::string::npos; })) return true;
   if (parts.back() == "token" || whole.ends_with("token") || parts.back() == "auth" || parts.back() == "bearer" || parts.back() == "pwd" ||

@@ -93,9 +93,17 @@ void finish_step(Loop& loop, Listeners& listeners, const step::Inputs& inputs, c
   for (const auto& line : step::unread_metrics(outcome, reader)) log.write(loop.now(), log::Level::warning, line);
   const auto* report = report_target(inputs);
   const auto secrets = step::secrets_of(inputs, plan);
-  step::redact(outcome, secrets);
+  auto left_out = step::redact(outcome, secrets);
   auto metrics = step::final_metrics(outcome, reader);
-  std::erase_if(metrics, [&](const result::Metric& metric) { return step::is_secret(metric.value, secrets); });
+  std::erase_if(metrics, [&](const result::Metric& metric) {
+    const bool secret = step::is_secret(metric.value, secrets);
+    if (secret) left_out.push_back(redacted(metric.name, secrets));
+    return secret;
+  });
+  if (!left_out.empty())
+    log.write(loop.now(), log::Level::warning,
+              fmt::format("left out, because name or value is that of a secret (a variable or parameter whose name sounds secret): {}",
+                          fmt::join(left_out, ", ")));
   const auto summary = std::make_shared<step::StepSummary>(
       step::StepSummary{inputs, outcome, plan, plan == nullptr ? std::vector<job_types::Replicas>{} : job_types::find(plan->job_type).replicas(*plan),
                         std::move(metrics), report == nullptr ? std::string() : report->path, pipeline.folders});

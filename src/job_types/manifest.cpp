@@ -9,11 +9,13 @@
 
 #include "base/text.h"
 #include "data/secrets.h"
+#include "job_types/size.h"
 
 namespace trainstep::job_types {
 namespace {
 
 constexpr std::string_view patch_source = "job_options.patch";
+constexpr std::size_t max_operations = 1'000;  // each is applied to a copy of the manifest
 
 std::string unescaped(std::string_view token) {
   std::string key;
@@ -178,6 +180,13 @@ std::string path_of(const Json& operation) {
   return text;
 }
 
+// Each "copy" may double what the one before has made.
+std::size_t size_of_copy(const Json& before, const Json& operation) {
+  if (!operation.is_object() || text_of(operation, "op") != "copy") return 0;
+  const auto* source = find_at(before, text_of(operation, "from"));
+  return source == nullptr ? 0 : to_text(*source).size();
+}
+
 }  // namespace
 
 Result<void> Manifest::patch(const Json& patch) {
@@ -188,10 +197,16 @@ Result<void> Manifest::patch(const Json& patch) {
     return {};
   }
   if (!patch.is_array()) return input_error("job_options.patch: expected an object (RFC 7396 merge patch) or a list (RFC 6902 patch)");
+  if (patch.size() > max_operations)
+    return input_error(fmt::format("job_options.patch: {} operations, the limit is {}; use a merge patch (an object)", patch.size(), max_operations));
   Manifest result = *this;
-  std::size_t number = 0;
+  std::size_t number = 0, copied = 0;
   for (const auto& operation : patch) {
     const auto before = result.m_json;
+    copied += size_of_copy(before, operation);
+    if (copied > max_manifest_size)
+      return input_error(fmt::format("job_options.patch[{}]: the operations copy more than {} bytes, the Kubernetes limit of a manifest", number,
+                                     max_manifest_size));
     try {
       result.m_json = before.patch(Json::array({operation}));
       const std::string name = operation.at("op"), path = operation.at("path");

@@ -6,14 +6,13 @@
 #include <string>
 #include <string_view>
 
+#include "data/secrets.h"
+
 namespace trainstep::job_types {
 namespace {
 
 Error made(const std::string& place, std::string_view wanted, const Json& found) {
-  constexpr std::size_t longest = 60;
-  auto text = to_text(found);
-  if (text.size() > longest) text = text.substr(0, longest) + "…";
-  return input_error(fmt::format("job_options.patch: {}: expected {}, but the patch makes it {}", place, wanted, text));
+  return input_error(fmt::format("job_options.patch: {}: expected {}, but the patch makes it {}", place, wanted, shown_value(place, found)));
 }
 
 // The member if it is an object; null if it is absent.

@@ -55,8 +55,7 @@ Result<void> read_container(const Choice& choice, Program& program) {
   if (has_v2_key(program.image)) return input_error(where + ".image: comes from the pipeline and is not known here; set base_image");
   ASSIGN(program.command, read_texts(container, "command", where));
   ASSIGN(program.args, read_texts(container, "args", where));
-  if (program.command.empty() && program.args.empty())
-    return input_error(where + ".command: is missing; the image's entry point is not known here; write it out");
+  if (program.command.empty()) return input_error(where + ".command: is missing; the image's entry point is not known here; write it out");
   TRY(read_environment(container, where, program));
   ASSIGN(program.resources, read_v2_resources(container, where));
   return {};

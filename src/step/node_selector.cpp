@@ -66,6 +66,8 @@ Result<void> read_pair(std::string_view item, const std::string& place, Json& se
   if (rest.empty() || (rest.front() != ':' && rest.front() != '='))
     return input_error(fmt::format("{}: \"{}\" has no value; write key: \"value\"", place, shown_part(trim(item))));
   rest.remove_prefix(1);
+  const auto plain = trim(rest);
+  if (plain == "null" || plain == "~") return {};  // not given
   ASSIGN(const auto value, take_word(rest, "", place));
   if (!rest.empty())
     return input_error(

@@ -41,12 +41,12 @@ void redact(result::Verdict& verdict, std::vector<std::string> secrets) {
   verdict.message = without_quoted_secrets(redacted(verdict.message, secrets));
 }
 
-bool is_whole(double value) { return std::isfinite(value) && std::trunc(value) == value; }
+bool has_whole_values(const result::MetricSeries& series) {
+  return std::ranges::all_of(series.points, [](const auto& point) { return std::isfinite(point.value) && std::trunc(point.value) == point.value; });
+}
 
 // What a log shows as "password=[redacted]". Not loss_per_token=0.5.
-bool sounds_secret(const result::MetricSeries& series) {
-  return trainstep::sounds_secret(series.name) && std::ranges::all_of(series.points, [](const auto& point) { return is_whole(point.value); });
-}
+bool sounds_secret(const result::MetricSeries& series) { return trainstep::sounds_secret(series.name) && has_whole_values(series); }
 
 }  // namespace
 
@@ -87,16 +87,22 @@ std::vector<std::string> secrets_of(const Inputs& inputs, const plan::Plan* plan
   return secrets;
 }
 
-void redact(run::Outcome& outcome, const std::vector<std::string>& secrets) {
+std::vector<std::string> redact(run::Outcome& outcome, const std::vector<std::string>& secrets) {
+  // A curve with fractions that meets the number of a secret does not tell it.
   const auto tells_secret = [&](const result::MetricSeries& series) {
     const auto secret = [&](const result::MetricPoint& point) { return is_secret(point.value, secrets); };
-    return sounds_secret(series) || redacted(series.name, secrets) != series.name || std::ranges::any_of(series.points, secret);
+    return sounds_secret(series) || redacted(series.name, secrets) != series.name ||
+           (has_whole_values(series) && std::ranges::any_of(series.points, secret));
   };
+  std::vector<std::string> left_out;
+  for (const auto& series : outcome.series)
+    if (tells_secret(series)) left_out.push_back(redacted(series.name, secrets));
   std::erase_if(outcome.series, tells_secret);
   for (auto& output : outcome.outputs) std::erase_if(output.curves, tells_secret);
   for (auto& member : outcome.members)
     if (member.ending) member.ending->reason = without_written_secrets(redacted(member.ending->reason, secrets));
   redact(outcome.verdict, secrets);
+  return left_out;
 }
 
 std::vector<std::string> secrets_in_clear(const plan::Plan& plan) {

@@ -23,8 +23,9 @@ std::vector<std::string> secrets_of(const Inputs& inputs, const plan::Plan* plan
 bool is_secret(double value, const std::vector<std::string>& secrets);
 
 // Removes them from how a run ended: from the verdict and its last log lines; from the program's own words also what follows a name that sounds
-// secret; from the metrics those whose name or value is a secret, and integers whose name sounds secret ("hf_token=55512345").
-void redact(run::Outcome& outcome, const std::vector<std::string>& secrets);
+// secret; from the metrics those whose name is a secret, and those of integers one of which is, or whose name sounds secret ("hf_token=55512345").
+// Returns the names of those metrics.
+std::vector<std::string> redact(run::Outcome& outcome, const std::vector<std::string>& secrets);
 
 // For a job in a cluster: the variables that sound secret and can be read by anyone who can read the job, one sentence each.
 std::vector<std::string> secrets_in_clear(const plan::Plan& plan);

@@ -201,6 +201,12 @@ TEST_CASE("names of secrets are recognised") {
                            "KEY",
                            "max_tokens",
                            "num_tokens",
+                           "max_token",
+                           "eos_token",
+                           "total_token",
+                           "password_length",
+                           "secret_size",
+                           "password_loss",
                            "tokens",
                            "epochs",
                            "AWS_WEB_IDENTITY_TOKEN_FILE",
@@ -245,4 +251,13 @@ TEST_CASE("the secrets to redact are taken from the environment") {
   CHECK(secrets_in("TOKEN", "hunter2abc\rSECRETdefg") == std::vector<std::string>{"hunter2abc\rSECRETdefg", "hunter2abc", "SECRETdefg"});
   CHECK(secrets_in("SSH_KEY", "-----BEGIN KEY-----\nc2VjcmV0IG9mIG1pbmU\nshort\n") ==
         std::vector<std::string>{"-----BEGIN KEY-----\nc2VjcmV0IG9mIG1pbmU\nshort\n", "-----BEGIN KEY-----", "c2VjcmV0IG9mIG1pbmU"});
+}
+
+TEST_CASE("a secret number is redacted where it is a number of its own") {
+  const std::vector<std::string> secrets{"1000000"};
+  for (const auto* text : {"rows=1000000", "(1000000)", "x1000000y", "1000000.", "pin 1000000, ok"}) {
+    INFO(text);
+    CHECK(redacted(text, secrets).find("[redacted]") != std::string::npos);
+  }
+  for (const auto* text : {"size=210000000", "reward=1000000.5", "0.1000000", "10000001"}) CHECK(redacted(text, secrets) == text);
 }

@@ -135,3 +135,28 @@ TEST_CASE("a volume of the user at our own mounts takes their place, however its
   const auto pod = at(rendered(plan), "/spec/pytorchReplicaSpecs/Worker/template/spec");
   CHECK(pod["volumes"] == Json::parse(R"([{"name": "train", "persistentVolumeClaim": {"claimName": "c"}}, {"name": "volume-1", "emptyDir": {}}])"));
 }
+
+TEST_CASE("a value that a patch puts in a wrong place is shown without its secrets") {
+  const auto* patch = GENERATE(R"({"metadata": {"annotations": {"api_key": {"password": "Zq7SECRETVALUE9x"}}}})",
+                               R"({"spec": {"template": {"spec": {"containers": {"password": "Zq7SECRETVALUE9x"}}}}})",
+                               R"({"metadata": {"labels": {"token": ["Zq7SECRETVALUE9x"]}}})");
+  auto plan = example("Job", 1);
+  plan.options.patch = Json::parse(patch);
+  const auto manifest = render(plan, "");
+  REQUIRE_FALSE(manifest);
+  CHECK_THAT(manifest.error().message, Contains("but the patch makes it") && !Contains("Zq7"));
+}
+
+TEST_CASE("a patch may neither copy without end nor have operations without end") {
+  auto plan = example("Job", 1);
+  plan.options.patch = Json::array();
+  for (int i = 0; i < 40; ++i) plan.options.patch.push_back(Json{{"op", "copy"}, {"from", "/spec"}, {"path", "/spec/x" + std::to_string(i)}});
+  const auto copied = render(plan, "");
+  REQUIRE_FALSE(copied);
+  CHECK_THAT(copied.error().message, Contains("the operations copy more than 1400000 bytes"));
+  plan.options.patch = Json::array();
+  for (int i = 0; i < 1001; ++i) plan.options.patch.push_back(Json{{"op", "test"}, {"path", "/kind"}, {"value", "Job"}});
+  const auto many = render(plan, "");
+  REQUIRE_FALSE(many);
+  CHECK_THAT(many.error().message, Contains("1001 operations, the limit is 1000; use a merge patch"));
+}

@@ -174,6 +174,8 @@ TEST_CASE("mistakes in an IR are refused with their place") {
            {[](Json& j) { container(j)["command"] = "x"; }, "exec-x.container.command: expected a list of strings"},
            {[](Json& j) { container(j)["args"] = {"x", 3}; }, "exec-x.container.args[1]: expected a string, got a number"},
            {[](Json& j) { container(j) = Json{{"image", "i"}}; }, "container.command: is missing; the image's entry point"},
+           {[](Json& j) { container(j)["command"] = Json::array(); }, "container.command: is missing; the image's entry point"},
+           {[](Json& j) { container(j).erase("command"); }, "container.command: is missing; the image's entry point"},
            {[](Json& j) { container(j)["image"] = "{{$.inputs.parameters['i']}}"; }, "container.image: comes from the pipeline"},
            {[](Json& j) { container(j)["env"] = {{{"value", "x"}}}; }, "container.env[0].name: is missing"},
            {[](Json& j) { container(j)["env"] = {{{"name", "A"}, {"value", "{{$.inputs.parameters['a']}}"}}}; },

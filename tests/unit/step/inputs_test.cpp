@@ -347,6 +347,11 @@ TEST_CASE("A label's value stays as it was written") {
   CHECK(*check_node_selector(Json{{"a", true}, {"b", 2.0}}) == Json{{"a", "true"}, {"b", "2"}});
 }
 
+TEST_CASE("A label that is null is not given, unless null is quoted") {
+  const auto* text = GENERATE(R"({"zone": null, "a": "b", "c": "null"})", "zone: ~\na: b\nc: 'null'");
+  CHECK(*parse_node_selector(text) == Json{{"a", "b"}, {"c", "null"}});
+}
+
 TEST_CASE("An invalid node selector is rejected with its line") {
   struct Row {
     std::string text, part;

@@ -42,15 +42,17 @@ TEST_CASE("A secret number is not a metric, by its name or by its value") {
   series("loss_per_token", {0.5});
   series("pin", {1, 123456789});
   series("samples", {4711});
+  series("reward", {123456788.5, 123456789});
   auto& curves = outcome.outputs.emplace_back().curves;
   for (const auto& name : {"loss", "api_key", "number"})
     curves.push_back({name, result::MetricSeries::Axis::step, {{1, std::string(name) == "number" ? 123456789.0 : 1.0, {}}}});
-  step::redact(outcome, {"123456789", "4711", "1e9 roses"});
+  const auto left_out = step::redact(outcome, {"123456789", "4711", "1e9 roses"});
+  CHECK(left_out == std::vector<std::string>{"hf_token", "pin"});
   REQUIRE(curves.size() == 1);
   CHECK(curves[0].name == "loss");
   std::vector<std::string> left;
   for (const auto& each : outcome.series) left.push_back(each.name);
-  CHECK(left == std::vector<std::string>{"loss", "loss_per_token", "samples"});
+  CHECK(left == std::vector<std::string>{"loss", "loss_per_token", "samples", "reward"});
   CHECK(step::is_secret(1234567, {"1234567.0"}));
   CHECK_FALSE(step::is_secret(1e9, {"1e9 roses"}));
 }
