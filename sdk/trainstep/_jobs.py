@@ -12,7 +12,7 @@ from ._program import call, flags, program
 from ._result import FILES, Result
 from ._run import Run, followed, spawn
 from .errors import InputError, error
-from .inputs import Path, path
+from .inputs import Path, folder_path
 
 _NAME = re.compile(r"[A-Za-z0-9]([-._A-Za-z0-9]{0,251}[A-Za-z0-9])?")  # a run's id, a job's or a replica's name
 
@@ -75,7 +75,7 @@ def attach(
     KeyboardInterrupt only detaches. TrainstepError: the run did not succeed, or does not exist.
     """
     _name("run_id", run_id)
-    place = path("folder", folder or new_path(f"attach-{run_id}", secrets.token_hex(4)))
+    place = folder_path(folder or new_path(f"attach-{run_id}", secrets.token_hex(4)))
     outputs = flags([(name, str(place / FILES[name])) for name in ("metrics", "report")])
 
     def start() -> tuple[Run, Folder]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Optional
 
 from ._interface import ANY
+from .inputs import Path
 
 # output of the program → its file in the run's folder
 FILES = {"metrics": "metrics.json", "results": "results.json", "report": "report.html", "job_name_file": "job_name"}
@@ -22,8 +23,8 @@ class Result:
     """A finished step's outputs. A notebook displays it as the report.
 
     run_id identifies it for `trainstep list`, `attach` and `stop`; folder contains all its files; model_dir is the model, a file or folder (None: the program
-    wrote none); metrics: name → number; results: the values returned by the program, by name (numbers may be NaN or infinite at any depth, and an
-    Optional value may be None); report: an HTML page (None: none was written).
+    wrote none, or it is at an address, which is in results); metrics: name → number; results: the values returned by the program, by name (numbers may be
+    NaN or infinite at any depth, and an Optional value may be None); report: an HTML page (None: none was written).
     """
 
     run_id: str
@@ -49,16 +50,17 @@ class Result:
         return f'<iframe srcdoc="{page}" style="width: 100%; height: 40em; border: 0" title="trainstep: {html.escape(self.job_name)}"></iframe>'
 
 
-def read_result(run_id: str, folder: pathlib.Path, exit_code: int, model: pathlib.Path, specification: str = "") -> Result:
+def read_result(run_id: str, folder: pathlib.Path, exit_code: int, model: Path, specification: str = "") -> Result:
     """Reads the result from the program's output files (FILES); a missing file is a missing output. `specification`: the one that was run;
     for a function it has the types of the returned values."""
     name, report, results = folder / FILES["job_name_file"], folder / FILES["report"], _object(folder / FILES["results"])
+    here = isinstance(model, pathlib.Path) and str(model) in results.values()  # a model left by an earlier run is not this run's
     return Result(
         run_id=run_id,
         folder=folder,
         exit_code=exit_code,
         job_name=name.read_text(encoding="utf-8").strip() if name.exists() else "",
-        model_dir=model if str(model) in results.values() else None,  # a model left by an earlier run is not this run's
+        model_dir=pathlib.Path(model) if here else None,
         metrics={name: value for name, value in _programs_object(folder / FILES["metrics"]).items() if isinstance(value, (int, float))},
         results=_typed(results, _types(specification)),
         report=report if report.exists() else None,

@@ -22,7 +22,7 @@ from ._program import flags, plain, program
 from ._result import FILES, Result, read_result
 from ._signals import HeldSignals
 from .errors import InfrastructureError, error
-from .inputs import Object, Path, path, text
+from .inputs import Object, Path, folder_path, path, text
 from .specification import Function, Specification, refuse_lost_none, specification_text
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Run:
     """A running or finished step. folder: contains its log, its outputs and, for a local run, the folders of its processes."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], ended: ExitCode, run_id: str, folder: pathlib.Path, model: pathlib.Path, specification: str = ""
+        self, process: subprocess.Popen[bytes], ended: ExitCode, run_id: str, folder: pathlib.Path, model: Path, specification: str = ""
     ) -> None:
         self.run_id = run_id
         self.folder = folder
@@ -198,7 +198,8 @@ def submit(
 
     The cluster is the pod's own or that of the kubeconfig; context and namespace select it. The step is a process on this machine that follows the job,
     fetches its outputs and cleans up; it outlives this interpreter. If the machine goes down, the job keeps running: `attach(run_id)` follows it.
-    run_id: an existing one adopts that run (docs/cluster.md); default: a new one. Other arguments as for `run`.
+    run_id: an existing one adopts that run (docs/cluster.md); default: a new one. model_dir: as for `run`, or an address, s3://bucket/model;
+    then the result has it in `results`, and no path. Other arguments as for `run`.
     """
     refuse_lost_none(train_specification, train_parameters)
     specification = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
@@ -251,7 +252,7 @@ def _start(
     ]
     texts = [(name, text(name, value)) for name, value in values]
     new = secrets.token_hex(8)
-    place = path("folder", folder or new_path(str(run_id or inputs.get("model_name") or "my-model"), new))
+    place = folder_path(folder or new_path(str(run_id or inputs.get("model_name") or "my-model"), new))
     run_id = run_id or new
     model = path("model_dir", model_dir or place / "model")
     outputs: dict[str, Path] = {"model_dir": model, **{name: place / file for name, file in FILES.items()}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 from collections.abc import Mapping
 from typing import Any, TypedDict, Union
 
@@ -12,12 +13,13 @@ from ._values import plain_value, refused
 
 Object = Mapping[str, Any]
 Path = Union[str, "os.PathLike[str]"]
+_SHORTENED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 class Inputs(TypedDict, total=False):
     """All are optional; quantities as in Kubernetes."""
 
-    train_dataset_dir: Path  # folder or file with the training data
+    train_dataset_dir: Path  # folder or file with the training data; in a cluster also an address, s3://bucket/data
     validation_dataset_dir: Path
     train_mount: str  # where data is mounted in the training pods
     model_name: str  # part of the job's name: lower-case letters, digits, dashes
@@ -35,21 +37,39 @@ class Inputs(TypedDict, total=False):
 
 def text(name: str, value: Any) -> str:
     """Returns a value as text for the program. None and {} count as not given. InputError: the program would receive a different value, or none."""
-    plain = plain_value(name, os.fsdecode(value) if isinstance(value, os.PathLike) else value)
+    plain = plain_value(name, path_text(name, value) if isinstance(value, os.PathLike) else value)
     if plain is None or plain == {}:
         return ""
     return plain if isinstance(plain, str) else json.dumps(plain)
 
 
-def path(name: str, value: Path) -> pathlib.Path:
-    """Returns the absolute path. InputError: not a valid path."""
+def path_text(name: str, value: os.PathLike[str]) -> str:
+    """Returns the text of a path. InputError: it was made from an address, and pathlib has removed a slash."""
+    said = os.fsdecode(value)
+    if _SHORTENED.match(said):
+        raise refused(name, f"{said} is an address that pathlib has shortened; pass a str, or for a file of this name an absolute path")
+    return said
+
+
+def path(name: str, value: Path) -> Union[str, pathlib.Path]:
+    """Returns the absolute path, or an address unchanged: the program decides whether it accepts one. InputError: neither."""
+    if isinstance(value, str) and "://" in value:  # as the program recognises an address
+        return value
     try:
-        return pathlib.Path(value).resolve()
+        return pathlib.Path(path_text(name, value) if isinstance(value, os.PathLike) else value).resolve()
     except (TypeError, ValueError) as problem:
         raise refused(name, f"expected a path, got {value!a} ({problem})") from None
     except OSError as problem:
         why = "the working directory no longer exists; change to another one" if _nowhere() else problem.strerror
         raise refused(name, f"{os.fspath(value)}: {why}") from None
+
+
+def folder_path(value: Path) -> pathlib.Path:
+    """Returns the absolute path of a run's folder. InputError: not a path of this machine."""
+    found = path("folder", value)
+    if isinstance(found, str):
+        raise refused("folder", f"{found} is an address, but the folder of a run is on this machine; use a path")
+    return found
 
 
 def _nowhere() -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Optional
 
 from ._kfp import sdk_version
 from ._values import for_struct, is_exact, plain_value, refused
+from .inputs import path_text
 from .specification import Function, Specification, refuse_lost_none, specification_text
 
 # Text that a pipeline would change (docs/pipelines.md); $(mktemp) is ours, and not a variable reference. KFP's database may accept
@@ -116,7 +117,7 @@ def _argument(name: str, value: Any) -> Any:
     """Converts the value to the component's type: the SDKs reject 8 for a string and "2" for a number. Placeholders are kept unchanged."""
     if _is_of_kfp(value):
         return value
-    plain = plain_value(name, os.fsdecode(value) if isinstance(value, os.PathLike) else value, _is_of_kfp)
+    plain = plain_value(name, path_text(name, value) if isinstance(value, os.PathLike) else value, _is_of_kfp)
     if name == "gpus" and isinstance(plain, str):
         return _number(name, plain)
     if name in _TEXTS:

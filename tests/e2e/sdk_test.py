@@ -112,6 +112,73 @@ def test_a_path_that_results_cannot_name_is_refused_before_the_training(script, 
     assert not (tmp_path / os.fsdecode(b"caf\xe9")).exists()
 
 
+ADDRESSES = ["s3://bucket/models/digits", "minio://bucket/model", "gs://bucket/model", "file:///tmp/model", "other+scheme://model"]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_is_not_taken_for_a_path_of_this_machine(script, tmp_path, address):
+    output = script(f"""
+    def writes(model_dir: trainstep.OutputPath):
+        open(model_dir, "w").write("model")
+
+    def reads(train_dataset_dir: trainstep.InputPath):
+        print(open(train_dataset_dir).read())
+
+    for call in (lambda: trainstep.run(writes, model_dir={address!r}), lambda: trainstep.run(reads, train_dataset_dir={address!r}),
+                 lambda: trainstep.run(writes, folder={address!r}), lambda: trainstep.submit(writes, folder={address!r}),
+                 lambda: trainstep.attach("a", folder={address!r})):
+        try:
+            print("accepted:", call())
+        except trainstep.InputError as refusal:
+            print("refused:", refusal)
+    """)
+    local = "a local run {} only files and folders"
+    here = f"refused: folder: {address} is an address, but the folder of a run is on this machine; use a path"
+    assert [line for line in output.splitlines() if line.startswith(("accepted:", "refused:"))] == [
+        f"refused: model_dir: {address} is not a path on this machine; {local.format('writes')}",
+        f"refused: train_dataset_dir: {address} is not a path on this machine; {local.format('reads')}", here, here, here]
+    assert not (tmp_path / address.partition("/")[0]).exists()
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_model_at_an_address_is_in_the_results_and_has_no_local_path(script, environment, tmp_path, address):
+    """In a cluster: what the program is given, and what it reports."""
+    program = tmp_path / "program"
+    program.write_text(textwrap.dedent("""\
+        #!/bin/sh
+        for word; do
+          case $word in
+          --model-dir=*) model=${word#*=} ;;
+          --results=*) results=${word#*=} ;;
+          --exit-code-file=*) code=${word#*=} ;;
+          esac
+        done
+        printf '{"model_dir": "%s"}' "$model" > "$results"
+        printf '0\\n' > "$code"
+        """), encoding="utf-8")
+    program.chmod(0o700)
+    output = script(f"""
+        import os
+        os.environ["TRAINSTEP"] = {str(program)!r}
+        result = trainstep.submit({{"image": "none", "command": ["true", {{"outputPath": "model_dir"}}]}}, model_dir={address!r}).result()
+        print(result.results, result.model_dir)
+    """)
+    assert output.endswith(f"{{'model_dir': {address!r}}} None\n")
+
+
+@pytest.mark.parametrize("name", ["model_dir", "train_dataset_dir", "validation_dataset_dir", "folder"])
+def test_an_address_that_pathlib_has_shortened_is_refused(script, tmp_path, name):
+    output = script(f"""
+    import pathlib
+    try:
+        trainstep.run({{"image": "none", "command": ["true"]}}, {name}=pathlib.Path("s3://bucket/data"))
+    except trainstep.InputError as refusal:
+        print(refusal)
+    """)
+    assert output == f"{name}: s3:/bucket/data is an address that pathlib has shortened; pass a str, or for a file of this name an absolute path\n"
+    assert not (tmp_path / "s3:").exists()
+
+
 def test_a_script_in_the_background_of_a_shell_ends_its_training(script, tmp_path):
     output = script(SLEEP + """
     import contextlib, signal, sys
