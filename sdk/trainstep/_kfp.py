@@ -22,7 +22,7 @@ def sdk_version() -> int:
 
 def specification(func: Function, base_image: str, packages: list[str], helpers: list[Function]) -> str:
     """Returns the specification of a function with annotations of the installed SDK."""
-    _check_indentation([func, *helpers])
+    _check_sources([func, *helpers])
     if sdk_version() >= 2:
         from kfp import dsl
 
@@ -41,10 +41,11 @@ def specification(func: Function, base_image: str, packages: list[str], helpers:
     return str(func_to_component_text(func, base_image=base_image, packages_to_install=packages, extra_code=code))
 
 
-def _check_indentation(functions: list[Function]) -> None:
-    from ._source import loses_indentation
+def _check_sources(functions: list[Function]) -> None:
+    from ._source import check_current, loses_indentation
 
     for function in functions:
+        check_current(function)
         if loses_indentation(function):
             raise SpecificationError(
                 f"{function.__name__}: the KFP SDK would also remove the indentation in its strings; define it at the top level of a cell or file"

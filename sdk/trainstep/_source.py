@@ -5,7 +5,6 @@ from __future__ import annotations
 import __future__
 
 import ast
-import builtins
 import inspect
 import re
 import textwrap
@@ -14,13 +13,10 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, Union
 
+from ._declared import difference, is_builtin
 from .errors import SpecificationError
 
 Function = Callable[..., Any]
-# Names that every program has besides builtins: constants, names added by the module site, and module attributes.
-_CONSTANTS = frozenset(
-    "None True False Ellipsis NotImplemented __debug__ exit quit copyright credits license help __name__ __doc__ __package__ __spec__ __loader__".split()
-)
 _Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
 
@@ -34,7 +30,7 @@ def source_of(function: Function, known: frozenset[str] = frozenset(), texts: bo
     _check_sort(function)
     name = function.__name__
     try:
-        _check_current(function)
+        _check_code(function)
         text = _at_top_level(inspect.getsource(function))
     except (OSError, TypeError, SyntaxError, tokenize.TokenError) as problem:
         raise SpecificationError(f"{name}: its source cannot be read ({problem}); define it in a cell or in a file") from None
@@ -43,6 +39,7 @@ def source_of(function: Function, known: frozenset[str] = frozenset(), texts: bo
     if definition.decorator_list:
         raise SpecificationError(f"{name} has decorators, which would not be available where it trains; pass the plain function")
     outside = function.__globals__
+    _check_declaration(function, definition)
     _check_defaults(definition, outside)
     missing = sorted(set(_foreign_names(function.__code__, outside)) - _own_globals(function.__code__) - known - {name})
     if missing:
@@ -75,7 +72,7 @@ def _annotations(*parts: ast.AST) -> list[ast.expr]:
 def _own_annotations(definition: _Definition, outside: dict[str, Any]) -> list[ast.expr]:
     """The annotations of its parameters and return value, except those that can be evaluated anywhere: strings, None, builtin types."""
     found = [*_annotations(definition.args), *([definition.returns] if definition.returns else [])]
-    return [of for of in found if not isinstance(of, ast.Constant) and not (isinstance(of, ast.Name) and _is_builtin(of.id, outside))]
+    return [of for of in found if not isinstance(of, ast.Constant) and not (isinstance(of, ast.Name) and is_builtin(of.id, outside))]
 
 
 def _quoted(text: str, annotations: list[ast.expr]) -> str:
@@ -125,8 +122,8 @@ def _check_magic(name: str, text: str) -> None:
         raise SpecificationError(f"{name} contains a notebook command, which works only in a notebook: {command} …")
 
 
-def _check_current(function: Function) -> None:
-    """Checks that the file still has the source of the function: inspect reads the file again, while an imported function does not change."""
+def _check_code(function: Function) -> None:
+    """Checks that the file still has the code of the function: inspect reads the file again, while an imported function does not change."""
     code, futures = function.__code__, sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
     changed = f"{function.__name__}: {code.co_filename} has changed since it was defined there; import its module again, or restart the kernel"
     try:  # the whole file: imports above may change how the function is compiled
@@ -143,6 +140,20 @@ def _check_current(function: Function) -> None:
         raise SpecificationError(changed)
 
 
+def _check_declaration(function: Function, definition: _Definition) -> None:
+    """Checks that the function has the defaults and annotations of its source."""
+    found = difference(function, definition)
+    if found:
+        file = function.__code__.co_filename
+        raise SpecificationError(f"{function.__name__}: {found} is not the one in {file}; import its module again, or restart the kernel")
+
+
+def check_current(function: Function) -> None:
+    """SpecificationError: the file with the source of the function has changed since it was defined."""
+    _check_code(function)
+    _check_declaration(function, _definition(function.__name__, _at_top_level(inspect.getsource(function))))
+
+
 def _with_inner(code: types.CodeType) -> Iterator[types.CodeType]:
     yield code
     for constant in code.co_consts:
@@ -150,12 +161,16 @@ def _with_inner(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _with_inner(constant)
 
 
+def _form(code: types.CodeType) -> tuple[Any, ...]:
+    """What two equal code objects have in common besides their constants."""
+    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, len(code.co_consts)
+    return code.co_code, code.co_names, code.co_varnames, counts
+
+
 def _is_same(one: Any, other: Any) -> bool:
     """Whether two code objects, or their constants, are equal."""
     if isinstance(one, types.CodeType) and isinstance(other, types.CodeType):
-        return (one.co_code, one.co_names, one.co_varnames, len(one.co_consts)) == (
-            other.co_code, other.co_names, other.co_varnames, len(other.co_consts)
-        ) and all(map(_is_same, one.co_consts, other.co_consts))  # fmt: skip
+        return _form(one) == _form(other) and all(map(_is_same, one.co_consts, other.co_consts))
     if isinstance(one, frozenset) and isinstance(other, frozenset):  # its order depends on insertion
         return sorted(map(repr, one)) == sorted(map(repr, other))
     return type(one) is type(other) and repr(one) == repr(other)
@@ -178,7 +193,7 @@ def _check_defaults(definition: _Definition, outside: dict[str, Any]) -> None:
     defaults = [default for default in (*definition.args.defaults, *definition.args.kw_defaults) if default is not None]
     for default in defaults:
         for node in ast.walk(default):
-            if isinstance(node, ast.Name) and not _is_builtin(node.id, outside):
+            if isinstance(node, ast.Name) and not is_builtin(node.id, outside):
                 raise SpecificationError(f"{definition.name}: a default uses {node.id}, which will not be available where it trains; write its value")
 
 
@@ -193,15 +208,6 @@ def returns_value(function: Function) -> bool:
             return True
         parts.extend(ast.iter_child_nodes(part))
     return False
-
-
-def _is_builtin(name: str, outside: dict[str, Any]) -> bool:
-    """Whether it is a builtin that `outside`, the names of the function's module, does not redefine. Names that a notebook or shell adds
-    (display, get_ipython, _) are in this interpreter's builtins, too, and do not count."""
-    if name in _CONSTANTS:
-        return True
-    found = getattr(builtins, name, None)
-    return getattr(found, "__module__", None) in ("builtins", "io", "_io") and outside.get(name, found) is found
 
 
 def _own_globals(code: types.CodeType) -> set[str]:
@@ -227,7 +233,7 @@ def _foreign_names(code: types.CodeType, outside: dict[str, Any]) -> Iterator[st
     if "SETUP_ANNOTATIONS" in dict(instructions):  # a class with annotations, before Python 3.14
         stored.add("__annotations__")
     for how, name in instructions:
-        if how in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS") and name not in stored and not _is_builtin(name, outside):
+        if how in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS") and name not in stored and not is_builtin(name, outside):
             yield name
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType) and constant.co_name != "__annotate__":  # evaluated only when annotations are read

@@ -445,6 +445,72 @@ def test_a_file_changed_since_is_reported_whatever_it_contains_now(function, tmp
         sdk.train_specification(train)
 
 
+CLASSES = """
+class Outcome(NamedTuple):
+    x: int
+
+class Other(NamedTuple):
+    x: int
+
+Number = float
+"""
+
+
+@pytest.mark.parametrize("first", ["", "from __future__ import annotations\n"], ids=["values", "texts"])
+@pytest.mark.parametrize("old, new", [
+    ("a: int = 2", "a: int = 5"),
+    ("a: int = 2", "a: int = True"),
+    ("a: int", "a: int = 2"),
+    ("a: int = 2", "a: int"),
+    ("a: float = float('inf')", "a: float = -float('inf')"),
+    ("a: list = [1, 2]", "a: list = [1, 3]"),
+    ("a: dict = {'a': [1.0]}", "a: dict = {'a': [1]}"),
+    ("*, a: int = 2", "*, a: int = 5"),
+    ("*, a: int", "*, a: int = 5"),
+    ("a: int", "*, a: int"),
+    ("a: int", "a: float"),
+    ("a=2", "a: float = 2"),
+    ("a: int = 2", "a: Number = 2"),
+    ("a: int = 2", "a: Optional[int] = 2"),
+    ("a: List[int]", "a: List[float]"),
+    ("a: InputPath('A')", "a: InputPath('B')"),
+    ("a: InputPath", "a: OutputPath"),
+    ("a: int) -> (str", "a: int) -> (float"),
+    ("a: int) -> (str", "a: int) -> (None"),
+    ("a: int) -> (Outcome", "a: int) -> (Other"),
+    ("a: int) -> (NamedTuple('O', [('x', int)])", "a: int) -> (NamedTuple('O', [('x', str)])"),
+])
+def test_a_declaration_that_has_changed_since_is_not_the_functions(function, tmp_path, first, old, new):
+    def text(parameters):
+        return f"{CLASSES}\ndef train({parameters}):\n    return 1\n"
+
+    train = function(text(old), first=first)
+    path = tmp_path / "program.py"
+    path.write_text(first + PREAMBLE + text(new), encoding="utf-8")
+    message = "^train: .*program.py(;| has changed since it was defined there;) import its module again, or restart the kernel$"
+    with pytest.raises(sdk.SpecificationError, match=message):
+        sdk.train_specification(train)
+    helper = function("def other(): return 1\n", "other", file="other.py")
+    with pytest.raises(sdk.SpecificationError, match=message):
+        sdk.train_specification(helper, additional_funcs=[train])
+
+
+@pytest.mark.parametrize("first", ["", "from __future__ import annotations\n"], ids=["values", "texts"])
+@pytest.mark.parametrize("parameters", [
+    "a: Number = 0.5, b: 'Number' = 1e400, c: Optional['int'] = None, d: \"Optional[Number]\" = float('nan')) -> (Outcome",
+    "a: List[int] = [10**3, -(2)], b: dict = {'a': (1, {2, 3})}, c: Dict[str, float] = dict(a=1.0), *, d: str = 'a' 'b' * 2) -> ('Outcome'",
+    "a: Annotated[int, 'x'] = int('3'), b: OutputPath('Model') = None, c: Optional[InputPath] = None) -> (NamedTuple('O', [('x', int), ('y', 'float')])",
+    "a: list = list(range(3)), b: str = 'a'.upper(), c: int = id(object()), d: list = sorted({3, 2})) -> (None",
+])
+def test_a_declaration_that_has_not_changed_since_is_what_it_was(function, first, parameters):
+    """A class of the same name may have been defined again, in another cell."""
+    train = function(f"{CLASSES}\ndef train({parameters}):\n    return 1\n", first=first)
+    train.__globals__["Outcome"] = type("Outcome", (), {"__module__": "program"})
+    from trainstep._source import source_of
+
+    assert source_of(train)
+
+
 def test_a_file_that_has_not_changed_since_is_what_it_was(function):
     """A constant set may have another order each time that it is made."""
     sets = [[f"{a}{b}" for b in "abcde"] for a in range(100)]

@@ -113,6 +113,26 @@ def test_function_with_artifacts_of_the_sdk_2_is_written_by_it(made, trained):
     assert trained(made["v2"] / "artifacts", epochs=5)[1:] == ({"epochs": 5}, "words")
 
 
+@pytest.mark.parametrize("old, new", [("a: int = 2", "a: int = 5"), ("return 1", "return 2")])
+def test_function_with_artifacts_that_has_changed_since_is_refused(python_of, tmp_path, old, new):
+    text = "from kfp.dsl import Model, Output\n\ndef train(model: Output[Model], a: int = 2):\n    return 1\n"
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    script = f"""
+import pathlib, program, trainstep
+trainstep.train_specification(program.train)
+file = pathlib.Path(program.__file__)
+file.write_text(file.read_text().replace({old!r}, {new!r}))
+try:
+    trainstep.train_specification(program.train)
+except trainstep.SpecificationError as problem:
+    print(problem)
+"""
+    path = f"{ROOT}/sdk:{tmp_path}"
+    done = subprocess.run([python_of(SDKS["v2"]), "-B", "-W", "ignore", "-c", script], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True,
+                          timeout=100, check=False)
+    assert done.returncode == 0 and done.stdout.endswith("; import its module again, or restart the kernel\n"), done.stdout + done.stderr
+
+
 def check_verdict(text, epochs):
     assert text.startswith(f"{epochs} epochs of some words, rank 0 of 2 for $$5 in $(HOME); my; "), text
     results = json.loads(text.rpartition("; ")[2])
