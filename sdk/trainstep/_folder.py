@@ -24,6 +24,8 @@ _FILES = (_LOG, *_OUTPUTS)
 _MARK = ".trainstep-folder"  # differs from the program's own mark for a run-dir, which permits it to overwrite the folder
 _WORDS = f"This folder is used by runs of the Python package trainstep; the next run replaces {', '.join(_FILES)}.\n"
 _EARLIER = ".trainstep-earlier"  # outputs of the previous run, until this one has started
+PROCESSES = "processes"  # of a local run
+_OWN = (*_FILES, _MARK, _EARLIER, PROCESSES)
 # The start of a log whose run was started, and of one whose arguments were rejected.
 _BEGUN = re.compile(rb'\{"time":"[^"]*","source":"trainstep","level":"(?!error)|\[trainstep\] ')
 _REFUSED = re.compile(rb'\{"time":"[^"]*","source":"trainstep","level":"error"|trainstep: |\Z')
@@ -193,6 +195,13 @@ class Folder:
         self.log.close()
         if self._name:
             self._name.close()
+
+
+def check_beside(name: str, path: pathlib.Path, folder: pathlib.Path) -> None:
+    """InputError: the path is where a run with this folder has files of its own. Both are absolute."""
+    for own in (folder / file for file in _OWN):
+        if any(place == path or place in path.parents for place in (own, own.resolve())):
+            raise InputError(f"{name}: {path} is in the place of the run's own files in folder; choose another path", 2)
 
 
 def new_path(name: str, unique: str) -> pathlib.Path:

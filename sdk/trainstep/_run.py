@@ -12,12 +12,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, Optional
 
 from ._display import Display
 from ._files import ExitCode, apart
-from ._folder import Folder, new_path
+from ._folder import PROCESSES, Folder, check_beside, new_path
 from ._program import flags, plain, program
 from ._result import FILES, Result, read_result
 from ._signals import HeldSignals
@@ -255,16 +255,25 @@ def _start(
     place = folder_path(folder or new_path(str(run_id or inputs.get("model_name") or "my-model"), new))
     run_id = run_id or new
     model = path("model_dir", model_dir or place / "model")
+    _check_paths({**inputs, "model_dir": model}, place)
     outputs: dict[str, Path] = {"model_dir": model, **{name: place / file for name, file in FILES.items()}}
     words = [str(program()), "run", "--log-format=json", "--python-json", *flags([("run_id", run_id)]), *more]
     words += flags([(name, str(file)) for name, file in outputs.items()])
     if dies_with_us:
-        words.append(f"--run-dir={place / 'processes'}")
+        words.append(f"--run-dir={place / PROCESSES}")
     with contextlib.ExitStack() as files:
         given = [(name, files.enter_context(_unnamed(said))) for name, said in texts if said]
         words += flags([(name, f"@/proc/self/fd/{file.fileno()}") for name, file in given])
         process, ended, claimed = spawn(words, place, dies_with_us, [file.fileno() for _, file in given])
         return Run(process, ended, run_id, place, model, specification), claimed
+
+
+def _check_paths(given: Mapping[str, Any], folder: pathlib.Path) -> None:
+    """InputError: an input or output of the step is in the place of the run's own files."""
+    for name in ("model_dir", "train_dataset_dir", "validation_dataset_dir"):
+        found = path(name, given[name]) if given.get(name) and isinstance(given[name], (str, os.PathLike)) else ""
+        if isinstance(found, pathlib.Path):
+            check_beside(name, found, folder)
 
 
 def _unnamed(value: str) -> IO[bytes]:

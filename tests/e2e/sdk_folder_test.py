@@ -58,6 +58,34 @@ def test_file_that_no_run_has_put_there_is_refused_and_stays(python, tmp_path, n
     assert output.endswith(message)
 
 
+@pytest.mark.parametrize("call", ["run", "submit"])
+@pytest.mark.parametrize("name", [*OURS, ".trainstep-folder", ".trainstep-earlier", ".trainstep-earlier/model", "processes", "processes/main/model", "log.jsonl/model"])
+def test_model_in_the_place_of_the_runs_own_files_is_refused(python, name, call):
+    python(f"""
+        def model(model_dir: trainstep.OutputPath):
+            open(model_dir, "w").write("model")
+
+        trainstep.run(train, folder="same", bar=False)
+        before = held("same")
+        message = refused(trainstep.{call}, model, folder="same", model_dir="same/{name}")
+        assert message == f"model_dir: {{pathlib.Path('same/{name}').resolve()}} is in the place of the run's own files in folder; choose another path", message
+        assert held("same") == before
+        assert trainstep.run(model, folder="same", model_dir="same/sub/log.jsonl", bar=False).model_dir.read_text() == "model"
+    """)
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "metrics.json", "progress", "processes/main"])
+def test_data_in_the_place_of_the_runs_own_files_are_refused(python, name):
+    python(f"""
+        trainstep.run(train, folder="same", bar=False)
+        before = held("same")
+        for data in ("same/{name}", os.path.abspath("same/{name}"), pathlib.Path("same/{name}")):
+            message = refused(trainstep.run, train, folder="same", train_dataset_dir=data)
+            assert message.startswith("train_dataset_dir: /") and message.endswith(" is in the place of the run's own files in folder; choose another path")
+        assert held("same") == before
+    """)
+
+
 @pytest.mark.parametrize("name", OURS)
 def test_folder_in_the_place_of_a_file_is_refused_by_name(python, tmp_path, name):
     output = python(f"""
