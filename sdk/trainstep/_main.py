@@ -79,6 +79,8 @@ def _trainstep_main(
         whole = int(value)
         if whole != value or (kind == "Boolean" and whole not in (0, 1)):
             raise ValueError("it is %r" % (value,))
+        if not -(2**63) <= whole < 2**64:  # the step reads no others
+            raise ValueError("it has %d bits, and at most 64 are possible; declare it as str, and return str(…)" % whole.bit_length())
         return whole == 1 if kind == "Boolean" else whole
 
     def write(kind: str, value: Any) -> str:

@@ -36,6 +36,9 @@ class Result:
     results: dict[str, Any]
     report: Optional[pathlib.Path]
 
+    def __hash__(self) -> int:
+        return hash((self.run_id, self.folder))  # its dictionaries have none
+
     def _repr_html_(self) -> str:
         """Returns the report in an iframe, which isolates its styles from the notebook's."""
         if self.report is None:

@@ -22,7 +22,7 @@ from ._program import flags, plain, program
 from ._result import FILES, Result, read_result
 from ._signals import HeldSignals
 from .errors import InfrastructureError, error
-from .inputs import Object, Path, folder_path, path, text
+from .inputs import Object, Path, check_names, folder_path, path, text
 from .specification import Function, Specification, refuse_lost_none, specification_text
 
 if TYPE_CHECKING:
@@ -172,6 +172,7 @@ def run(
 
     TrainstepError: the step did not succeed. KeyboardInterrupt stops the training, and no process is left.
     """
+    check_names(inputs)
     refuse_lost_none(train_specification, train_parameters)
     specification = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
     more = ["--cluster=local", *flags([("python", os.fspath(python) if isinstance(python, os.PathLike) else python or sys.executable)])]
@@ -201,6 +202,7 @@ def submit(
     run_id: an existing one adopts that run (docs/cluster.md); default: a new one. model_dir: as for `run`, or an address, s3://bucket/model;
     then the result has it in `results`, and no path. Other arguments as for `run`.
     """
+    check_names(inputs)
     refuse_lost_none(train_specification, train_parameters)
     specification = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
     more = ["--cluster=kubernetes", *flags([("namespace", namespace or ""), ("context", context or "")])]

@@ -33,7 +33,11 @@ def source_of(function: Function, known: frozenset[str] = frozenset(), texts: bo
         _check_code(function)
         text = _at_top_level(inspect.getsource(function))
     except (OSError, TypeError, SyntaxError, tokenize.TokenError) as problem:
-        raise SpecificationError(f"{name}: its source cannot be read ({problem}); define it in a cell or in a file") from None
+        if function.__code__.co_filename == "<timed exec>":  # IPython's
+            raise SpecificationError(f"{name}: its source cannot be read, as its cell starts with %%time; define it in another cell or in a file") from None
+        raise SpecificationError(
+            f"{name}: its source cannot be read ({problem}); define it in a file, or in a cell without a cell magic such as %%time"
+        ) from None
     _check_magic(name, text)
     definition = _definition(name, text)
     if definition.decorator_list:

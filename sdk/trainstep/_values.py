@@ -70,7 +70,7 @@ def _text(where: str, value: str) -> str:
 
 def _whole_number(where: str, value: int) -> int:
     if value not in _WHOLE:
-        raise refused(where, f"expected an integer of at most 64 bits, got {value.bit_length()}; use a str parameter")
+        raise refused(where, f"expected an integer of at most 64 bits, got one of {value.bit_length()} bits; use a str parameter")
     return value
 
 

@@ -2,14 +2,16 @@
 """The inputs of a step that are passed as **inputs, under their common names (specs/interface.json, docs/reference.md)."""
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import pathlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict, Union
 
 from ._values import plain_value, refused
+from .errors import InputError
 
 Object = Mapping[str, Any]
 Path = Union[str, "os.PathLike[str]"]
@@ -33,6 +35,14 @@ class Inputs(TypedDict, total=False):
     tensorboard_s3_address: str
     cluster_configuration_secret: str
     job_options: Object  # everything else: environment, volumes, limits, …
+
+
+def check_names(given: Iterable[str]) -> None:
+    """InputError: a name is not that of an input."""
+    for name in given:
+        if name not in Inputs.__annotations__:
+            near = difflib.get_close_matches(name, Inputs.__annotations__, 1)
+            raise InputError(f"unknown argument {name}{f'; did you mean {near[0]}?' if near else ''}", 2)
 
 
 def text(name: str, value: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Optional
 
 from ._kfp import sdk_version
 from ._values import for_struct, is_exact, plain_value, refused
-from .inputs import path_text
+from .inputs import check_names, path_text
 from .specification import Function, Specification, refuse_lost_none, specification_text
 
 # Text that a pipeline would change (docs/pipelines.md); $(mktemp) is ours, and not a variable reference. KFP's database may accept
@@ -78,6 +78,7 @@ def train_task(
     retries: 0. The step itself survives errors of the cluster; a retry helps if its own pod is lost: it adopts the job that is still running, but also
     repeats a failed training.
     """
+    check_names(inputs)
     refuse_lost_none(train_specification, train_parameters)
     text = specification_text(train_specification, inputs.get("base_image"), packages_to_install, additional_funcs)
     given = {

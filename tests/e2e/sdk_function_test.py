@@ -605,8 +605,22 @@ def test_notebook_commands_are_refused_and_their_arguments_not_shown(function, l
 def test_unavailable_source_is_reported():
     module = {}
     exec("def train(): pass", module)
-    with pytest.raises(sdk.SpecificationError, match="its source cannot be read.*define it in a cell or in a file"):
+    with pytest.raises(sdk.SpecificationError, match="its source cannot be read.*define it in a file, or in a cell without a cell magic such as %%time"):
         sdk.train_specification(module["train"])
+
+
+def test_function_of_a_cell_with_a_cell_magic_is_reported():
+    """IPython compiles such a cell under this name, and keeps no source."""
+    module = {}
+    exec(compile("def train(): pass", "<timed exec>", "exec"), module)
+    with pytest.raises(sdk.SpecificationError, match="^train: its source cannot be read, as its cell starts with %%time; define it in another cell or in a file$"):
+        sdk.train_specification(module["train"])
+
+
+def test_a_returned_integer_beyond_64_bits_is_named_as_one(function, trained):
+    done = trained(sdk.train_specification(function("def train() -> int: return 10**30")), check=1)
+    assert "train returned a int for Output, declared as Integer: it has 100 bits, and at most 64 are possible; declare it as str" in done.stdout
+    assert trained(sdk.train_specification(function("def train() -> int: return 2**64 - 1"))) == {"Output": 2**64 - 1}
 
 
 def test_specifications_with_more_than_ascii_go_through_pipelines_in_base64():

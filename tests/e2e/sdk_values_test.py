@@ -31,7 +31,7 @@ def circle():
 
 
 @pytest.mark.parametrize("value, message", [
-    (10**20, r"^train_parameters\.x: expected an integer of at most 64 bits, got 67; "),
+    (10**20, r"^train_parameters\.x: expected an integer of at most 64 bits, got one of 67 bits; "),
     ({"a": [1, -(2**63) - 1]}, r"^train_parameters\.x\.a\[1\]: expected an integer of at most 64 bits"),
     ({"a": {1}}, r"^train_parameters\.x\.a: expected str, .*; got set$"),
     (b"x", r"^train_parameters\.x: expected str, .*; got bytes$"),
@@ -62,6 +62,21 @@ def test_what_the_program_would_not_get_as_it_is_is_refused_by_its_place(tmp_pat
 def test_inputs_and_places_are_refused_by_their_names(name, value):
     with pytest.raises((sdk.InputError, sdk.SpecificationError), match=f"^{name}(\\.environment\\.A|\\.a)?: expected "):
         sdk.run({"image": "none", "command": ["true"]}, **{name: value})
+
+
+@pytest.mark.parametrize("value", [{}, None, "", {"a": 1}])
+def test_an_unknown_argument_is_refused_whatever_its_value(tmp_path, value):
+    for call in (sdk.run, sdk.submit):
+        with pytest.raises(sdk.InputError, match="^unknown argument jobs_options; did you mean job_options\\?$"):
+            call({"image": "none", "command": ["true"]}, folder=tmp_path / "run", jobs_options=value)
+        with pytest.raises(sdk.InputError, match="^unknown argument record$"):
+            call({"image": "none", "command": ["true"]}, folder=tmp_path / "run", record=value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_results_can_be_members_of_a_set(tmp_path):
+    one, same, other = (sdk.Result(run_id, tmp_path, 0, "job", None, {"loss": 0.5}, {}, None) for run_id in "aab")
+    assert one == same and {one, same, other} == {one, other} and len({one, same, other}) == 2
 
 
 def test_none_is_refused_where_another_default_would_take_its_place(tmp_path):
