@@ -25,9 +25,10 @@ Result<void> resolve_links(const std::filesystem::path& tree, const IsTemporary&
 // Whether `tree`, or a link in it, is a link to something that vanishes.
 bool leads_to_vanishing(const std::filesystem::path& tree, const IsTemporary& vanishes);
 
-// Replaces the link by a copy of its target. In a copied folder, links to files become files, and links to folders are kept if they lead into it;
-// other links, and what is neither file nor folder, are left out. Errors: input (the link leads to a folder that contains it, or to /proc or /sys),
-// denied, internal (no space), that of `go_on`; the link is then unchanged.
-Result<void> replace_by_copy(const std::filesystem::path& link, const CheckCancelled& go_on = {});
+// Replaces the link by a copy of its target. The links in a copied folder are treated as by resolve_links(): those to something that vanishes become
+// copies, too; those into the output or into what is copied become relative, so circles of links stay circles; others stay links. Devices are left
+// out. Errors: input (a link leads to a folder that contains it, or to /proc or /sys), denied, internal (no space), that of `go_on`; the link is then
+// unchanged.
+Result<void> replace_by_copy(const std::filesystem::path& link, const IsTemporary& vanishes, const CheckCancelled& go_on = {});
 
 }  // namespace trainstep

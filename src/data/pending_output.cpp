@@ -143,11 +143,11 @@ Result<std::optional<fs::path>> PendingOutput::commit(const IsTemporary& vanishe
   TRY(check_kept());
   std::error_code code;
   if (!fs::exists(fs::symlink_status(m_place.path, code))) return std::optional<fs::path>();
-  if (fs::is_symlink(m_place.path, code)) TRY(resolve_link(go_on));
   const auto here = fs::canonical(m_place.folder, code);
   const auto older = fs::weakly_canonical(m_place.target, code);
-  TRY(resolve_links(
-      m_place.path, [&](const fs::path& path) { return lies_in(path, here) || lies_in(path, older) || (vanishes && vanishes(path)); }, go_on));
+  const IsTemporary goes = [&](const fs::path& path) { return lies_in(path, here) || lies_in(path, older) || (vanishes && vanishes(path)); };
+  if (fs::is_symlink(m_place.path, code)) TRY(resolve_link(goes, go_on));
+  TRY(resolve_links(m_place.path, goes, go_on));
   if (go_on) TRY(go_on());
   auto aside = m_place.inside ? commit_inside() : m_place.over ? commit_over() : commit_beside();
   if (aside && m_signer.empty()) unsign(m_place);
@@ -165,12 +165,16 @@ Result<std::optional<fs::path>> PendingOutput::commit_beside() {
   return aside;
 }
 
-// The output is a link. If its target is next to it, that is the output; a target elsewhere may change or disappear, and is copied.
-Result<void> PendingOutput::resolve_link(const CheckCancelled& go_on) {
+// The output is a link. If its target is next to it, that is the output; a target elsewhere may change or disappear, and is copied, with the files
+// that links in it lead to.
+Result<void> PendingOutput::resolve_link(const IsTemporary& vanishes, const CheckCancelled& go_on) {
   std::error_code code;
   const auto to = fs::canonical(m_place.path, code);
   if (code) return output_error("read", m_place.path, code.value());
-  if (to.parent_path() != fs::canonical(m_place.path.parent_path(), code)) return replace_by_copy(m_place.path, go_on);
+  if (to.parent_path() != fs::canonical(m_place.path.parent_path(), code)) {
+    const auto goes = [&](const fs::path& path) { return fs::is_regular_file(path) || vanishes(path); };
+    return replace_by_copy(m_place.path, goes, go_on);
+  }
   fs::remove(m_place.path, code);
   return move_output(to, m_place.path);
 }

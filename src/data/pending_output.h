@@ -62,7 +62,7 @@ class PendingOutput {
  private:
   PendingOutput() = default;
   Result<void> recover(const std::string& owner);
-  Result<void> resolve_link(const CheckCancelled& go_on);
+  Result<void> resolve_link(const IsTemporary& vanishes, const CheckCancelled& go_on);
   [[nodiscard]] bool known() const;
   Result<std::optional<std::filesystem::path>> move_aside();
   Result<void> replace();

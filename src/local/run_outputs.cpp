@@ -99,7 +99,7 @@ Result<void> RunOutputs::settle_unbound(const run::OutputFound& output) {
     if (m_scratch.holds(real_path(output.path))) m_scratch.keep();
     return {};
   }
-  if (fs::is_symlink(output.path, code) && m_scratch.holds(real_path(output.path))) return replace_by_copy(output.path);
+  if (fs::is_symlink(output.path, code) && m_scratch.holds(real_path(output.path))) return replace_by_copy(output.path, what_vanishes());
   return resolve_links(output.path, what_vanishes());
 }
 
