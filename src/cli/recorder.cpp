@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -50,6 +51,18 @@ std::optional<int> open_file(const std::string& path) {
   return opened && ::fstat(*opened, &status) == 0 && S_ISREG(status.st_mode) ? opened : std::nullopt;
 }
 
+// Each as the log and the report quote it: also without parts of secrets.
+std::string redacted_each(std::string_view lines, const std::vector<std::string>& secrets) {
+  std::string result;
+  while (!lines.empty()) {
+    const auto line = lines.substr(0, lines.find('\n'));
+    result += redacted(line, secrets);
+    if (line.size() < lines.size()) result += '\n';
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+  }
+  return result;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Recorder>> Recorder::open(const std::string& path, std::vector<std::string> secrets) {
@@ -84,7 +97,7 @@ void Recorder::event(const follow::Event& event) {
   const auto* output = std::get_if<follow::MemberOutput>(&event.what);
   if (output == nullptr) return write(follow::record_of(event));
   auto shown = *output;
-  const auto lines = redacted_lines(output->lines, m_secrets, m_split[output->member]);
+  const auto lines = redacted_each(redacted_lines(output->lines, m_secrets, m_split[output->member]), m_secrets);
   shown.lines = lines;
   write(follow::record_of({event.at, shown}));
 }

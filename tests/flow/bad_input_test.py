@@ -414,6 +414,17 @@ def test_report_and_record_show_no_secret_and_are_the_owners(tmp_path):
     assert "hf-12345678" not in verdict and "gitlab-ci-token" not in verdict
 
 
+def test_report_and_record_show_no_part_of_a_secret(tmp_path):
+    secret = "Corr3ctHorseBatteryStaple99"
+    program = 'echo "$DB_PASSWORD" | cut -c1-16; echo "$DB_PASSWORD" | cut -c17-; echo "x $(echo "$DB_PASSWORD" | cut -c1-20)"; exit 1'
+    words = ["--record", tmp_path / "run.jsonl", "--report", tmp_path / "report.html", "--job-options", json.dumps({"environment": {"DB_PASSWORD": secret}})]
+    ended = call(PROGRAM, tmp_path, ["run", *specification(json.dumps({"image": "none", "command": ["sh", "-c", program]})), *map(str, words)])
+    assert ended.code == 1, ended.out + ended.err
+    events = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert "".join(event["lines"] for event in events if event.get("event") == "output") == "[redacted]\n[redacted]\nx [redacted]\n"
+    assert "Corr3ct" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
 def test_a_secret_number_is_not_a_metric(tmp_path):
     component = {
         "name": "train",
