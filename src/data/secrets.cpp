@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "base/redact.h"
 #include "base/written_secrets.h"
 #include "data/digest.h"
+#include "data/tree.h"
 
 namespace trainstep {
 namespace {
@@ -112,11 +114,13 @@ Json redacted_json(const Json& value, const std::vector<std::string>& secrets) {
   if (value.is_string()) return without_written_secrets(redacted(value.get_ref<const std::string&>(), secrets));
   if (value.is_array()) return redacted_list(value, secrets);
   if (!value.is_object()) return value;
-  auto object = Json::object();
+  std::vector<std::pair<std::string, Json>> members;
+  members.reserve(value.size());
   const bool names_one = is_text_that(find(value, "name"), sounds_secret);
   for (const auto& [key, member] : value.items())
-    object[key] = (sounds_secret(key) || (names_one && key == "value")) && !member.is_null() ? Json("[redacted]") : redacted_json(member, secrets);
-  return object;
+    members.emplace_back(
+        key, (sounds_secret(key) || (names_one && key == "value")) && !member.is_null() ? Json("[redacted]") : redacted_json(member, secrets));
+  return make_object(std::move(members));
 }
 
 std::string shown_value(std::string_view place, const Json& value) {

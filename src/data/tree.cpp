@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "data/place.h"
 
@@ -55,6 +56,24 @@ std::string big_integer_problem(std::string_view digits) {
 }
 
 bool is_zero(std::string_view decimal) { return decimal.substr(0, decimal.find_first_of("eE")).find_first_of("123456789") == std::string_view::npos; }
+
+Json make_object(std::vector<std::pair<std::string, Json>> members) {
+  std::map<std::string, std::size_t, std::less<>> places;
+  std::vector<std::pair<std::string, Json>> distinct;
+  distinct.reserve(members.size());
+  for (auto& member : members) {
+    const auto [place, added] = places.try_emplace(member.first, distinct.size());
+    if (added)
+      distinct.push_back(std::move(member));
+    else
+      distinct[place->second].second = std::move(member.second);
+  }
+  return object_of(std::move(distinct));
+}
+
+void append_members(std::vector<std::pair<std::string, Json>>& members, const Json& object) {
+  for (const auto& [name, value] : object.items()) members.emplace_back(name, value);
+}
 
 TreeSize size_of(const Json& json) {
   TreeSize size;

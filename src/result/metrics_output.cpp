@@ -7,9 +7,12 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "data/json_reader.h"
+#include "data/tree.h"
 #include "result/metric_text.h"
 #include "result/metrics.h"
 
@@ -110,14 +113,14 @@ Result<std::vector<Metric>> read_metrics(std::string_view text, std::string_view
 }
 
 Json members_besides_metrics(std::string_view text) {
-  auto members = Json::object();
+  std::vector<std::pair<std::string, Json>> members;
   const auto json = read_answer(with_quoted_words(text), "metrics");
-  if (!json || !json->is_object() || shape_of(*json) != Shape::plain) return members;
+  if (!json || !json->is_object() || shape_of(*json) != Shape::plain) return Json::object();
   for (const auto& [name, value] : json->items())
     if (const auto* written = value.get_ptr<const std::string*>();
         written != nullptr ? !std::ranges::count(not_finite, *written) : !value.is_null() && !value.is_number())
-      members[name] = value;
-  return members;
+      members.emplace_back(name, value);
+  return make_object(std::move(members));
 }
 
 }  // namespace trainstep::result

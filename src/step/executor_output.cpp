@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
+#include "data/tree.h"
 #include "spec/reported_location.h"
 #include "step/given.h"
 #include "step/results.h"
@@ -12,21 +15,22 @@ namespace trainstep::step {
 namespace {
 
 // A property that is null fails the step; inside a list or an object null is allowed (converter.go, 2.17).
-void put_all(Json& metadata, const Json& members) {
+void put_all(std::vector<std::pair<std::string, Json>>& metadata, const Json& members) {
   if (!members.is_object()) return;
   for (const auto& [key, value] : members.items())
-    if (!value.is_null()) metadata[key] = value;
+    if (!value.is_null()) metadata.emplace_back(key, value);
 }
 
 Json metadata_of(const StepSummary& summary, const std::string& name) {
-  auto metadata = Json::object();
-  if (name == "metrics" || name == "mlpipeline_metrics") put_all(metadata, all_metrics(summary.metrics));
+  std::vector<std::pair<std::string, Json>> members;
+  if (name == "metrics" || name == "mlpipeline_metrics") put_all(members, all_metrics(summary.metrics));
   if (name == "model_dir" && summary.plan != nullptr && has_model(summary.outcome))
-    put_all(metadata, {{"job_name", summary.plan->job_name},
-                       {"distribution_type", summary.plan->job_type},
-                       {"number_of_workers", summary.plan->distribution.workers}});
+    put_all(members, {{"job_name", summary.plan->job_name},
+                      {"distribution_type", summary.plan->job_type},
+                      {"number_of_workers", summary.plan->distribution.workers}});
   for (const auto& output : summary.outcome.outputs)
-    if (output.artifact && output.step_path == name) put_all(metadata, output.metadata);
+    if (output.artifact && output.step_path == name) put_all(members, output.metadata);
+  auto metadata = make_object(std::move(members));
   // Set by the launcher itself.
   for (const auto* reserved : {"display_name", "store_session_info"}) metadata.erase(reserved);
   return metadata;

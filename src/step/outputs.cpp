@@ -8,11 +8,13 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "data/finite.h"
 #include "data/python_json.h"
+#include "data/tree.h"
 #include "result/metrics_output.h"
 #include "spec/reported_location.h"
 #include "spec/returned.h"
@@ -76,8 +78,11 @@ bool is_to_stay(const OwnFile& own, const OutputTarget& target) {
 }
 
 Json merged_metrics(const OwnFile& own, Json object) {
-  if (own.text) object.update(result::members_besides_metrics(*own.text));
-  return object;
+  if (!own.text) return object;
+  std::vector<std::pair<std::string, Json>> members;
+  append_members(members, object);
+  append_members(members, result::members_besides_metrics(*own.text));
+  return make_object(std::move(members));
 }
 
 // Includes the program's own entries; nullopt: what the program wrote there must be kept.

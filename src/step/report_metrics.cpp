@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "step/curves.h"
 #include "step/html.h"
@@ -47,10 +48,6 @@ std::string card(const StepSummary& summary, const CurveGroup& group) {
                      draw(group));
 }
 
-bool has_curve(const std::vector<result::MetricSeries>& curves, const std::string& name) {
-  return std::ranges::find(curves, name, &result::MetricSeries::name) != curves.end();
-}
-
 }  // namespace
 
 std::string metrics_part(const StepSummary& summary) {
@@ -59,10 +56,12 @@ std::string metrics_part(const StepSummary& summary) {
   if (groups.empty() && summary.metrics.empty()) return {};
   std::string cards;
   for (std::size_t i = 0; i < groups.size() && i < max_cards; ++i) cards += card(summary, groups[i]);
+  std::set<std::string_view> drawn;
+  for (const auto& curve : curves) drawn.insert(curve.name);
   std::string rows;
   std::size_t count = 0;
   for (const auto& metric : summary.metrics)
-    if ((groups.size() > max_cards || !has_curve(curves, metric.name)) && ++count <= max_rows)
+    if ((groups.size() > max_cards || !drawn.contains(metric.name)) && ++count <= max_rows)
       rows += fmt::format("<tr><td>{}</td><td class=\"num\">{}</td></tr>\n", escaped(metric.name), number_text(metric.value));
   std::string part = "<section>\n<h2>Metrics</h2>\n";
   if (!cards.empty()) part += "<div class=\"cards\">\n" + cards + "</div>\n";

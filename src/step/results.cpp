@@ -6,9 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "data/python_json.h"
+#include "data/tree.h"
 #include "result/metrics_output.h"
 #include "spec/reported_location.h"
 #include "spec/returned.h"
@@ -20,46 +24,64 @@ namespace {
 
 constexpr std::size_t max_inline_text_length = 4096;
 
-void put(std::vector<result::Metric>& metrics, result::Metric metric) {
-  const auto same = [&](const result::Metric& other) { return other.name == metric.name; };
-  if (const auto found = std::find_if(metrics.begin(), metrics.end(), same); found != metrics.end())
-    *found = std::move(metric);
-  else
-    metrics.push_back(std::move(metric));
-}
+// In the order of their first appearance, found by name.
+class MetricList {
+ public:
+  [[nodiscard]] const result::Metric* find(const std::string& name) const {
+    const auto found = m_places.find(name);
+    return found == m_places.end() ? nullptr : &m_metrics[found->second];
+  }
+  void put(result::Metric metric) {
+    const auto [place, added] = m_places.try_emplace(metric.name, m_metrics.size());
+    if (added)
+      m_metrics.push_back(std::move(metric));
+    else
+      m_metrics[place->second] = std::move(metric);
+  }
+  // Also if there is one of that name.
+  void append(result::Metric metric) {
+    m_places.try_emplace(metric.name, m_metrics.size());
+    m_metrics.push_back(std::move(metric));
+  }
+  [[nodiscard]] const std::vector<result::Metric>& metrics() const { return m_metrics; }
 
-void put_written(std::vector<result::Metric>& metrics, const run::OutputFound& output, const FileReader& read_file) {
+ private:
+  std::vector<result::Metric> m_metrics;
+  std::unordered_map<std::string, std::size_t> m_places;
+};
+
+void put_written(MetricList& metrics, const run::OutputFound& output, const FileReader& read_file) {
   if (output.metadata.is_object())
     for (const auto& [name, value] : output.metadata.items())
-      if (const auto number = result::metric_value(value)) put(metrics, {.name = name, .value = *number, .percentage = false});
+      if (const auto number = result::metric_value(value)) metrics.put({.name = name, .value = *number, .percentage = false});
   if (!output.artifact)
     if (const auto text = metrics_text(output))
       if (auto read = result::read_metrics(*text, output.name))
-        for (auto& metric : *read) put(metrics, std::move(metric));
+        for (auto& metric : *read) metrics.put(std::move(metric));
   if (!output.artifact || output.path.empty() || output.earlier) return;
   const auto text = read_file(output.path, max_metrics_file_size);
   if (!text) return;
   if (auto read = result::read_metrics(*text, output.name))
-    for (auto& metric : *read) put(metrics, std::move(metric));
+    for (auto& metric : *read) metrics.put(std::move(metric));
 }
 
 bool has_metrics(const run::OutputFound& output) { return output.metrics || names_metrics(output.name) || names_metrics(output.step_path); }
 
 // If several outputs have a metric of one name, the step's own file comes first; other values are named after their outputs, eval_metrics/acc.
-std::vector<result::Metric> written_metrics(const run::Outcome& outcome, const FileReader& read_file) {
+MetricList written_metrics(const run::Outcome& outcome, const FileReader& read_file) {
   std::vector<const run::OutputFound*> outputs;
   for (const auto& output : outcome.outputs)
     if (output.present && has_metrics(output)) outputs.push_back(&output);
   std::ranges::stable_partition(outputs, [](const run::OutputFound* output) { return names_metrics(output->step_path); });
-  std::vector<result::Metric> metrics;
+  MetricList metrics;
   for (const auto* output : outputs) {
-    std::vector<result::Metric> own;
+    MetricList own;
     put_written(own, *output, read_file);
-    for (auto& metric : own) {
-      const auto same = std::ranges::find(metrics, metric.name, &result::Metric::name);
-      const bool differs = same != metrics.end() && same->value != metric.value && !(std::isnan(same->value) && std::isnan(metric.value));
+    for (auto metric : own.metrics()) {
+      const auto* same = metrics.find(metric.name);
+      const bool differs = same != nullptr && same->value != metric.value && !(std::isnan(same->value) && std::isnan(metric.value));
       if (differs) metric.name = output->name + '/' + metric.name;
-      if (differs || same == metrics.end()) metrics.push_back(std::move(metric));
+      if (differs || same == nullptr) metrics.append(std::move(metric));
     }
   }
   return metrics;
@@ -120,14 +142,14 @@ std::vector<result::Metric> final_metrics(const run::Outcome& outcome, const Fil
   const auto written = written_metrics(outcome, read_file);
   auto metrics = written;
   for (const auto& series : outcome.series)
-    if (!series.points.empty()) put(metrics, {.name = series.name, .value = series.points.back().value, .percentage = false});
+    if (!series.points.empty()) metrics.put({.name = series.name, .value = series.points.back().value, .percentage = false});
   for (const auto& output : outcome.outputs)
-    if (is_returned_metric(output)) put(metrics, {.name = output.name, .value = output.value->get<double>(), .percentage = false});
-  for (const auto& metric : written) put(metrics, metric);
+    if (is_returned_metric(output)) metrics.put({.name = output.name, .value = output.value->get<double>(), .percentage = false});
+  for (const auto& metric : written.metrics()) metrics.put(metric);
   for (const auto& curve : curves_of(outcome))
-    if (!curve.points.empty() && std::ranges::find(metrics, curve.name, &result::Metric::name) == metrics.end())
-      metrics.push_back({.name = curve.name, .value = curve.points.back().value, .percentage = false});
-  return metrics;
+    if (!curve.points.empty() && metrics.find(curve.name) == nullptr)
+      metrics.append({.name = curve.name, .value = curve.points.back().value, .percentage = false});
+  return metrics.metrics();
 }
 
 std::vector<std::string> unread_metrics(const run::Outcome& outcome, const FileReader& read_file) {
@@ -151,16 +173,17 @@ bool has_model(const run::Outcome& outcome) {
 }
 
 Json metrics_object(const std::vector<result::Metric>& metrics) {
-  auto object = Json::object();
+  std::vector<std::pair<std::string, Json>> members;
   for (const auto& metric : metrics)
-    if (std::isfinite(metric.value)) object[metric.name] = metric.value;
-  return object;
+    if (std::isfinite(metric.value)) members.emplace_back(metric.name, metric.value);
+  return make_object(std::move(members));
 }
 
 Json all_metrics(const std::vector<result::Metric>& metrics) {
-  auto object = Json::object();
-  for (const auto& metric : metrics) object[metric.name] = metric.value;
-  return object;
+  std::vector<std::pair<std::string, Json>> members;
+  members.reserve(metrics.size());
+  for (const auto& metric : metrics) members.emplace_back(metric.name, metric.value);
+  return make_object(std::move(members));
 }
 
 std::optional<std::string> left_out_metrics(const StepSummary& summary) {

@@ -425,6 +425,22 @@ def test_report_and_record_show_no_part_of_a_secret(tmp_path):
     assert "Corr3ct" not in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+def test_many_metrics_take_no_quadratic_time(tmp_path):
+    values = {f"m{i}": i for i in range(60_000)}
+    (tmp_path / "values").write_text(json.dumps(values))
+    component = {
+        "image": "none", "command": ["sh", "-c", 'cp "$1" "$0"; cp "$1" "$2"', {"outputPath": "metrics"}, str(tmp_path / "values"), {"outputPath": "all"}],
+        "outputs": [{"name": "metrics", "type": "Metrics"}, {"name": "all", "type": "JsonObject"}],
+    }
+    files = {"--metrics": "metrics.json", "--results": "results.json", "--report": "report.html", "--mlpipeline-metrics": "v1"}
+    began = time.monotonic()
+    ended = call(PROGRAM, tmp_path, ["run", *specification(json.dumps(component)), *(str(word) for flag, file in files.items() for word in (flag, tmp_path / file))])
+    assert ended.code == 0, ended.out + ended.err
+    assert time.monotonic() - began < 20  # with sanitizers; it was minutes
+    assert json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8")) == values
+    assert json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["all"] == values
+
+
 def test_a_secret_number_is_not_a_metric(tmp_path):
     component = {
         "name": "train",
