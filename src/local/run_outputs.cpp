@@ -114,6 +114,7 @@ Result<std::vector<run::OutputFound>> RunOutputs::collect() {
   if (auto own = check_no_links(m_place); !own) return Error{ErrorKind::conflict, own.error().message};
   auto outputs = collect_outputs(m_plan, m_place, m_before_attempt);
   if (!outputs) return outputs;
+  std::error_code unread;
   for (auto& output : *outputs) {
     const bool written = output.artifact && output.present && !output.earlier;
     if (written && output.path == m_place.placement.outputs.at(output.name)) read_logs(output, output.path);
@@ -132,6 +133,9 @@ Result<std::vector<run::OutputFound>> RunOutputs::collect() {
     output.path = m_step_paths.at(output.name);
     if (!output.present || output.earlier) continue;
     output.pending = pending->second.path().string();
+    output.no_file = plan::is_shared_file(output.step_path) && std::filesystem::is_directory(output.pending, unread);
+    if (output.no_file) m_no_files.push_back(output.name);
+    if (output.no_file) continue;
     m_to_commit.emplace(output.name, PathSnapshot(pending->second.path(), false));
   }
   return outputs;
@@ -158,6 +162,9 @@ Result<std::vector<std::string>> RunOutputs::commit(const CheckCancelled& go_on)
       told.push_back(fmt::format("{}: files that the program saved next to it are not delivered; they are kept in {} until the next run", name,
                                  beside.string()));
   }
+  for (const auto& name : m_no_files)
+    told.push_back(fmt::format("{}: the folder that the program wrote there is not delivered; it is kept in {} until the next run", name,
+                               m_pending.at(name).left().string()));
   return told;
 }
 

@@ -71,6 +71,7 @@ class RunOutputs {
   std::map<std::string, std::string> m_step_paths;  // of its outputs, as the run began: our current directory may be renamed
   PendingOutputs m_pending;
   std::map<std::string, PathSnapshot> m_to_commit;  // of the pending outputs, those that this run has written, as collected
+  std::vector<std::string> m_no_files;              // of the pending outputs, folders where a file is expected
   PathSnapshots m_before;                           // of the run
   PathSnapshots m_before_attempt;                   // before the latest attempt
   tensorboard::Start m_attempt_began;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/json.h"
@@ -17,6 +18,11 @@ struct StepPath {
   std::string type;  // KFP v2 schema title ("system.Model"); empty if unknown
   Json metadata = Json::object();
 };
+
+// Whether it is a file to which both the program and the step write.
+inline bool is_shared_file(std::string_view step_path) {
+  return step_path == "metrics" || step_path == "mlpipeline_metrics" || step_path == "mlpipeline_ui_metadata";
+}
 
 struct Request {
   std::string train_specification;         // YAML or JSON text

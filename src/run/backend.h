@@ -26,6 +26,7 @@ struct OutputFound {
   Json metadata = Json::object();              // KFP v2 artifact metadata that the program set
   std::string step_path{};                     // the path of the step that it was mapped to ("model_dir"); empty: it stays in the run's own folder
   std::string pending{};                       // where it is until Backend::commit(); empty: at `path`
+  bool no_file = false;                        // the program made a folder at the path of a file (plan::is_shared_file()); it is not delivered
   bool metrics = false;                        // declared as metrics, whatever its name
   bool floating = false;                       // declared as a Float, even if its value is a whole number
   std::vector<result::MetricSeries> curves{};  // from the TensorBoard logs among the artifact's files

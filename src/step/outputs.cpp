@@ -64,7 +64,7 @@ OwnFile own_value(const run::OutputFound& output, const OutputTarget& target) {
 
 OwnFile own_file(const StepSummary& summary, const OutputTarget& target, const FileReader& read_file) {
   const auto* output = mapped_to(summary.outcome, target.name);
-  if (output == nullptr || output->earlier || !output->present) return {};
+  if (output == nullptr || output->earlier || !output->present || output->no_file) return {};
   if (!output->artifact) return own_value(*output, target);
   if (spec::parse_reported_location(output->path).address && output->path != target.uri) return {};  // it names another location
   const auto text = read_file(output->path, max_metrics_file_size);
@@ -132,7 +132,7 @@ class Renderer {
   // The content for a target; nullopt if the program wrote it, or if it is not known.
   [[nodiscard]] std::optional<Json> value_of(const OutputTarget& target) const {
     const bool artifact = target.kind != OutputTarget::Kind::parameter;
-    const bool shared = target.name == "metrics" || target.name == "mlpipeline_metrics" || target.name == "mlpipeline_ui_metadata";
+    const bool shared = plan::is_shared_file(target.name);
     const auto own = shared && artifact ? own_file(m_summary, target, m_read_file) : OwnFile{};
     if (target.name == "mlpipeline_ui_metadata") return merged_ui_metadata(own, m_summary, m_report);
     if (shared && is_to_stay(own, target)) return std::nullopt;

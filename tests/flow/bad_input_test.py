@@ -6,6 +6,8 @@ Every case runs with this build's sanitizers and with the release file, whose ti
 import json
 import math
 import os
+import pathlib
+import re
 import subprocess
 import time
 
@@ -423,6 +425,19 @@ def test_report_and_record_show_no_part_of_a_secret(tmp_path):
     events = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text(encoding="utf-8").splitlines()]
     assert "".join(event["lines"] for event in events if event.get("event") == "output") == "[redacted]\n[redacted]\nx [redacted]\n"
     assert "Corr3ct" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_folder_that_a_program_wrote_as_its_metrics_does_not_become_the_file(tmp_path):
+    script = 'mkdir "$0"; echo \'{"loss": 5}\' >"$0/metrics.json"; echo loss=0.25'
+    component = {"image": "none", "command": ["sh", "-c", script, {"outputPath": "metrics"}], "outputs": [{"name": "metrics", "type": "Metrics"}]}
+    for folder in (tmp_path / "first", tmp_path / "second"):
+        folder.mkdir()
+        ended = call(PROGRAM, folder, ["run", *specification(json.dumps(component)), "--metrics", str(tmp_path / "metrics.json")])
+        assert ended.code == 0, ended.out + ended.err
+        assert json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8")) == {"loss": 0.25}
+        assert "is a folder, expected a file; ignoring its metrics" in ended.out
+        kept = re.search(r"the folder that the program wrote there is not delivered; it is kept in (\S+) until the next run", ended.out)
+        assert kept and json.loads(pathlib.Path(kept[1], "metrics.json").read_text(encoding="utf-8")) == {"loss": 5}
 
 
 def test_many_metrics_take_no_quadratic_time(tmp_path):
