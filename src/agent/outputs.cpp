@@ -68,6 +68,8 @@ Result<result::ReportedOutput> artifact(const plan::TaskOutput& output, const Js
   }
   const bool written = before.written();
   if (!written && !elsewhere) TRY(in_context(fmt::format("output {}", output.name), before.check_seen()));
+  // To a claim the files are moved as they are. A store refuses what it cannot read.
+  if (written && !elsewhere && !output.folder_is.empty()) TRY(in_context(fmt::format("output {}", output.name), before.check_readable()));
   found.present = written || elsewhere;
   std::error_code ignored;
   const bool a_text = spec::is_text_at_path(declared(output)) && found.uri.empty() && (stays || !found.present) && before.touched();

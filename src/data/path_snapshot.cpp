@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/path_snapshot.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -193,6 +195,21 @@ Result<void> PathSnapshot::check_seen() const {
   const auto now = look(m_path, m_without, m_vanishes);
   if (now.unseen == 0 || m_unseen != 0) return {};
   return input_error(fmt::format("cannot read {}: {}; the program must leave its output files readable", m_path.string(), std::strerror(now.unseen)));
+}
+
+Result<void> PathSnapshot::check_readable() const {
+  std::string hidden;
+  const auto see = [&](const std::string& name, const struct stat& found) {
+    const auto path = m_path.string() + name;
+    const bool counts = S_ISDIR(found.st_mode) ? m_unseen == 0 : S_ISREG(found.st_mode) && wrote(name, found);
+    if (!counts || ::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) == 0 || errno != EACCES) return Walk::on;
+    hidden = path;
+    return Walk::stop;
+  };
+  struct stat found{};
+  if (::stat(m_path.c_str(), &found) == 0 && see("", found) == Walk::on && S_ISDIR(found.st_mode)) walk_tree(m_path, see);
+  if (hidden.empty()) return {};
+  return input_error(fmt::format("cannot read {}: {}; the program must leave its output files readable", hidden, std::strerror(EACCES)));
 }
 
 bool PathSnapshot::unchanged() const {

@@ -34,6 +34,8 @@ class PathSnapshot {
   [[nodiscard]] bool touched() const;
   // Error (input): something there cannot be read that could be read before, so it is unknown what was written.
   [[nodiscard]] Result<void> check_seen() const;
+  // Error (input): a file that written() counts, or a folder, cannot be read by this user.
+  [[nodiscard]] Result<void> check_readable() const;
   // Whether the contents are the same now: nothing was added, removed or changed.
   [[nodiscard]] bool unchanged() const;
   // Identifies exactly these contents at exactly this place; two snapshots have different digests if unchanged() would be false between them.

@@ -45,6 +45,7 @@ Result<void> read_artifact(run::OutputFound& found, const spec::Output& output, 
   const bool elsewhere = found.present;
   const bool written = before.written();
   if (!elsewhere && !written) TRY(in_context(fmt::format("output {}", found.name), before.check_seen()));
+  if (!elsewhere && written) TRY(in_context(fmt::format("output {}", found.name), before.check_readable()));
   found.earlier = !elsewhere && !written;
   found.present = elsewhere || written || !found.metadata.empty();
   std::error_code ignored;

@@ -195,6 +195,14 @@ def test_unreadable_folders_are_removed_with_the_temporary_folder(run, user, mod
     assert not list((tmp_path / "temporary").iterdir())
 
 
+@pytest.mark.parametrize("model", ["echo x >$0; chmod 000 $0", "mkdir $0; echo x >$0/a; echo y >$0/b; chmod 000 $0/b", "mkdir -p $0/b; echo x >$0/a; chmod 000 $0/b"])
+def test_a_model_with_a_file_that_its_user_cannot_read_is_none(run, user, model, tmp_path):
+    code, said = run(model, "--model-dir", "model", user=user)
+    assert code == 1, said
+    assert "Permission denied; the program must leave its output files readable" in said
+    assert not (tmp_path / "model").exists()
+
+
 @pytest.mark.parametrize("mode", ["555", "000"])
 def test_folders_without_rights_of_a_failed_run_are_not_found_by_the_next_one(run, user, mode, tmp_path):
     model = ("--model-dir", "model")

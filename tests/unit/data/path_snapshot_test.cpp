@@ -102,6 +102,28 @@ TEST_CASE("an unreadable folder is distinguished from a missing one, unless it w
   CHECK(of_older.check_seen());
 }
 
+TEST_CASE("a written file or folder that its user cannot read is named, at any depth") {
+  const TempDir folder;
+  fs::permissions(folder.path(), fs::perms(0755));
+  const auto model = folder.path() / "model";
+  const auto hidden = folder.path() / GENERATE("model", "model/weights", "model/deep/weights", "model/deep");
+  if (hidden != model && hidden != model / "weights") write(model / "other", "x");
+  const PathSnapshot before(model, false);
+  write(hidden == model / "deep" ? hidden / "weights" : hidden, "x");
+  CHECK(before.check_readable());
+  fs::permissions(hidden, fs::perms::none);
+  {
+    const WithoutRoot other_user;
+    const auto readable = before.check_readable();
+    REQUIRE_FALSE(readable);
+    CHECK(readable.error().kind == ErrorKind::input);
+    CHECK(readable.error().message == "cannot read " + hidden.string() + ": Permission denied; the program must leave its output files readable");
+  }
+  const PathSnapshot later(model, false);
+  const WithoutRoot other_user;
+  if (fs::is_regular_file(fs::status(hidden))) CHECK(later.check_readable());  // another one wrote it
+}
+
 TEST_CASE("old entries are old at any number") {
   const TempDir folder;
   const auto model = folder.path() / "model";
