@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <functional>
 #include <utility>
 
@@ -80,10 +81,38 @@ void redact_behind(std::string& text, std::string_view prefix, bool keep) {
 
 bool may_be_in_name(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.'; }
 
-void note_user(std::string_view who, std::vector<std::string>* found) {
+// As programs read it: "p%40ss" → "p@ss".
+std::string percent_decoded(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    unsigned byte = 0;
+    const auto* digits = text.data() + at + 1;
+    const bool encoded = text[at] == '%' && at + 2 < text.size() && std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2;
+    result += encoded ? static_cast<char>(byte) : text[at];
+    if (encoded) at += 2;
+  }
+  return result;
+}
+
+// The part of a URL, and what it stands for.
+void note(std::string_view part, std::vector<std::string>* found) {
   if (found == nullptr) return;
-  found->emplace_back(who);
-  if (const auto colon = who.find(':'); colon != std::string_view::npos) found->emplace_back(who.substr(colon + 1));
+  found->emplace_back(part);
+  if (auto decoded = percent_decoded(part); decoded != part) found->push_back(std::move(decoded));
+}
+
+void note_user(std::string_view who, std::vector<std::string>* found) {
+  note(who, found);
+  if (const auto colon = who.find(':'); colon != std::string_view::npos) note(who.substr(colon + 1), found);
+}
+
+void note_query(std::string_view value, std::vector<std::string>* found) {
+  if (found == nullptr) return;
+  note(value, found);
+  if (value.find('+') == std::string_view::npos) return;
+  std::string blanks(value);
+  std::ranges::replace(blanks, '+', ' ');
+  found->push_back(percent_decoded(blanks));
 }
 
 // The end of the authority in `rest`, the text after "://". Handles an unescaped slash in a password, "user:p/ss@host": the text after the colon is
@@ -148,7 +177,7 @@ void redact_users(std::string& text, std::vector<std::string>* found = nullptr) 
 }
 
 // "?X-Amz-Signature=…", "&token=…"
-void redact_queries(std::string& text) {
+void redact_queries(std::string& text, std::vector<std::string>* found = nullptr) {
   for (auto at = text.find_first_of("?&"); at != std::string::npos; at = text.find_first_of("?&", at + 1)) {
     auto end = at + 1;
     while (end < text.size() && may_be_in_name(text[end])) ++end;
@@ -156,7 +185,9 @@ void redact_queries(std::string& text) {
     const auto name = std::string_view(text).substr(at + 1, end - at - 1);
     const auto stop = std::min(text.find_first_of("&# \t\n\"'<>", end), text.size());
     const bool secret = sounds_secret(name) || letters_and_digits(name).ends_with("signature") || name == "sig";
-    if (secret && stop > end + 1) text.replace(end + 1, stop - end - 1, mark);
+    if (!secret || stop <= end + 1) continue;
+    if (const auto value = std::string_view(text).substr(end + 1, stop - end - 1); value != mark) note_query(value, found);
+    text.replace(end + 1, stop - end - 1, mark);
   }
 }
 
@@ -304,10 +335,10 @@ std::string redacted_lines(std::string_view lines, const std::vector<std::string
 }
 
 bool sounds_secret(std::string_view name) {
-  constexpr std::array<std::string_view, 19> words{"sshkey",     "licensekey",    "password",         "passwd",       "passphrase",
-                                                   "secret",     "credential",    "apikey",           "accesskey",    "privatekey",
-                                                   "signingkey", "encryptionkey", "deploykey",        "accountkey",   "storagekey",
-                                                   "masterkey",  "authkey",       "connectionstring", "authorization"};
+  constexpr auto words = std::to_array<std::string_view>(
+      {"sshkey",    "licensekey", "password",         "passwd",        "passphrase",    "passcode",  "secret",     "credential",
+       "apikey",    "accesskey",  "privatekey",       "signingkey",    "encryptionkey", "deploykey", "accountkey", "storagekey",
+       "masterkey", "authkey",    "connectionstring", "authorization", "mnemonic",      "clientkey", "seedphrase", "recoveryphrase"});
   const auto parts = segments(name);
   if (parts.empty() || name == "PWD") return false;  // PWD: a shell's working directory
   // What is said of a secret, and the tokens of a text: password_length, max_token.
@@ -322,9 +353,13 @@ bool sounds_secret(std::string_view name) {
   if (parts.back() == "token" || whole.ends_with("token") || parts.back() == "auth" || parts.back() == "bearer" || parts.back() == "pwd" ||
       parts.back() == "pass" || parts.back() == "jwt")
     return true;
-  constexpr auto last_words = std::to_array<std::string_view>({"pat", "pw", "otp", "cookie", "creds", "webhook"});  // pat: a personal access token
-  if (whole.ends_with("webhookurl")) return true;  // Slack's, Discord's: anyone who knows it may post
-  const bool one_word = parts.size() == 1 && (parts.back() == "creds" || parts.back() == "otp" || parts.back() == "cookie");
+  if (parts.size() > 1 && parts.front() == "pwd") return true;
+  // pat: a personal access token; sas: Azure's shared access signature
+  constexpr auto last_words = std::to_array<std::string_view>({"pat", "pw", "otp", "cookie", "creds", "webhook", "tok", "sas"});
+  // Slack's and Discord's webhooks: anyone who knows one may post.
+  if (whole.ends_with("webhookurl") || whole.ends_with("sessionid") || whole.ends_with("sasurl")) return true;
+  constexpr auto single_words = std::to_array<std::string_view>({"creds", "otp", "cookie", "sas"});
+  const bool one_word = parts.size() == 1 && std::ranges::find(single_words, parts.back()) != single_words.end();
   if ((parts.size() > 1 || one_word) && std::ranges::find(last_words, parts.back()) != last_words.end()) return true;
   // Services whose credentials are keys. Other names with "key" are as often columns, labels and entries as secrets (sort_key, image_key).
   constexpr auto services =
@@ -339,6 +374,13 @@ bool sounds_secret(std::string_view name) {
   if (parts.size() > 1 && parts.back() == "key" && (whole.starts_with("s3") || std::ranges::any_of(parts, is_service))) return true;
   const bool capitals = std::ranges::none_of(name, [](char c) { return c >= 'a' && c <= 'z'; });
   return capitals && parts.size() > 1 && parts.back() == "key";
+}
+
+bool is_secret_item(std::string_view name, std::string_view item) {
+  constexpr std::size_t min_token_length = 12;
+  if (sounds_secret(name)) return true;
+  return letters_and_digits(name) == "tokens" && item.size() >= min_token_length && std::ranges::all_of(item, is_token_character) &&
+         std::ranges::any_of(item, is_digit) && std::ranges::any_of(item, is_letter);
 }
 
 // Parts that are secrets on their own: a header's value without its scheme, a password without its user, keys in a list, a text without its quotes.
@@ -365,6 +407,7 @@ std::vector<std::string> secrets_in(std::string_view name, std::string_view valu
   std::vector<std::string> secrets;
   std::string text(value);
   redact_users(text, &secrets);
+  redact_queries(text, &secrets);
   const bool python = value.find("\nimport ") != std::string_view::npos || value.find("\ndef ") != std::string_view::npos;
   for (const auto written : written_secrets(value))
     if (!is_expression(value, written, python)) secrets.emplace_back(written);

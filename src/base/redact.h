@@ -13,6 +13,9 @@ namespace trainstep {
 // capitals also those that end in _KEY. Not "max_tokens", "sort_key", "TOKENIZERS_PARALLELISM", nor file names ("…_TOKEN_FILE").
 bool sounds_secret(std::string_view name);
 
+// Whether an item of a list with this name is secret: also of "tokens", whose items may be words of a text, if it looks like a generated one.
+bool is_secret_item(std::string_view name, std::string_view item);
+
 // Whether the value of a variable or parameter is secret: because of its name, or because a URL in it contains a user, a password or a signature.
 bool holds_secret(std::string_view name, std::string_view value);
 

@@ -216,6 +216,24 @@ std::string without(std::string_view text, const std::vector<std::string_view>& 
   return result += text.substr(from);
 }
 
+// Finds the secrets in a list of words, '["x", "y"]' or "[x, y]", at the start of `rest`. Returns the text after the last of these words.
+std::string_view take_items(std::string_view name, std::string_view rest, std::vector<std::string_view>& found) {
+  rest.remove_prefix(1);
+  while (true) {
+    skip(rest, " \t\r\n,\\");
+    if (rest.empty() || rest.front() == ']' || rest.front() == '[' || rest.front() == '{') return rest;
+    const bool quoted = rest.front() == '"' || rest.front() == '\'';
+    const auto item = quoted ? value_at(rest) : rest.substr(0, rest.find_first_of(" \t\r\n,]"));
+    if (!item.empty() && !item.starts_with("[redacted") && is_secret_item(name, item)) found.push_back(item);
+    rest.remove_prefix(static_cast<std::size_t>(item.data() + item.size() - rest.data()));
+    if (quoted) skip(rest, "\\\"'");
+    skip(rest, " \t\r\n");
+    if (rest.empty() || rest.front() != ',') return rest;
+  }
+}
+
+bool is_list(std::string_view rest) { return rest.starts_with('[') && !rest.starts_with("[redacted"); }
+
 }  // namespace
 
 bool is_flag(std::string_view word) {
@@ -249,6 +267,10 @@ std::vector<std::string_view> written_secrets(std::string_view text) {
     if (rest.empty()) rest = behind_name(text.substr(end), name.starts_with('-'));  // before sounds_secret(): few words are followed by a value
     at = end;
     auto value = rest.empty() ? netrc_password(text, name) : std::string_view();
+    if (value.empty() && is_list(rest) && (is_word(name, "tokens") || sounds_secret(name))) {
+      at = static_cast<std::size_t>(take_items(name, rest, found).data() - text.data());
+      continue;
+    }
     if ((rest.empty() && value.empty()) || !sounds_secret(name)) continue;  // a value may be as long as the text: only parsed for secret names
     if (value.empty()) value = value_below(text, name, rest);
     if (value.empty()) value = typed_value(rest);

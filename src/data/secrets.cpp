@@ -49,11 +49,13 @@ bool is_behind_secret_flag(const Json* before, const Json& item) {
   return is_text_that(before, is_secret_flag) && !item.is_object() && !is_text_that(&item, is_flag);
 }
 
-Json redacted_list(const Json& value, const std::vector<std::string>& secrets) {
+// `name`: of the list; empty: it has none.
+Json redacted_list(std::string_view name, const Json& value, const std::vector<std::string>& secrets) {
   auto list = Json::array();
   const Json* before = nullptr;
   for (const auto& item : value) {
-    list.push_back(is_behind_secret_flag(before, item) ? Json("[redacted]") : redacted_json(item, secrets));
+    const bool secret = is_behind_secret_flag(before, item) || (item.is_string() && is_secret_item(name, item.get_ref<const std::string&>()));
+    list.push_back(secret ? Json("[redacted]") : redacted_json(item, secrets));
     before = &item;
   }
   return list;
@@ -75,11 +77,14 @@ void collect_secrets_of_containers(const Json& part, std::vector<std::string>& s
 
 void collect_secrets(std::string_view name, const Json& value, std::vector<std::string>& secrets) {
   if (value.is_object()) {
-    for (const auto& [key, member] : value.items()) collect_secrets(sounds_secret(key) ? std::string_view(key) : name, member, secrets);
+    const bool secret = sounds_secret(name);
+    for (const auto& [key, member] : value.items()) collect_secrets(secret && !sounds_secret(key) ? name : std::string_view(key), member, secrets);
   } else if (value.is_array()) {
     const Json* before = nullptr;
     for (const auto& item : value) {
       collect_secrets(is_behind_secret_flag(before, item) ? std::string_view(before->get_ref<const std::string&>()) : name, item, secrets);
+      if (!sounds_secret(name) && item.is_string() && is_secret_item(name, item.get_ref<const std::string&>()))
+        secrets.push_back(item.get<std::string>());
       before = &item;
     }
   } else if (!value.is_null() && !value.is_boolean()) {
@@ -112,14 +117,16 @@ void add_base64(std::vector<std::string>& secrets) {
 
 Json redacted_json(const Json& value, const std::vector<std::string>& secrets) {
   if (value.is_string()) return without_written_secrets(redacted(value.get_ref<const std::string&>(), secrets));
-  if (value.is_array()) return redacted_list(value, secrets);
+  if (value.is_array()) return redacted_list("", value, secrets);
   if (!value.is_object()) return value;
   std::vector<std::pair<std::string, Json>> members;
   members.reserve(value.size());
   const bool names_one = is_text_that(find(value, "name"), sounds_secret);
   for (const auto& [key, member] : value.items())
-    members.emplace_back(
-        key, (sounds_secret(key) || (names_one && key == "value")) && !member.is_null() ? Json("[redacted]") : redacted_json(member, secrets));
+    if ((sounds_secret(key) || (names_one && key == "value")) && !member.is_null())
+      members.emplace_back(key, "[redacted]");
+    else
+      members.emplace_back(key, member.is_array() ? redacted_list(key, member, secrets) : redacted_json(member, secrets));
   return make_object(std::move(members));
 }
 

@@ -1,5 +1,7 @@
 #include "base/redact.h"
 
+#include <algorithm>
+
 #include "base/max_line_length.h"
 #include "support/catch.h"
 
@@ -189,6 +191,11 @@ TEST_CASE("names of secrets are recognised") {
     INFO(name);
     CHECK(sounds_secret(name));
   }
+  for (const auto* name : {"passcode", "client-key-data", "PWD_DB", "MYSQL_PWD", "HF_TOK", "SAS", "BLOB_SAS", "sas_url", "MNEMONIC", "SEED_PHRASE",
+                           "SESSION_ID", "sessionId"}) {
+    INFO(name);
+    CHECK(sounds_secret(name));
+  }
   for (const auto* name : {"image_key", "label_key", "text_key", "primary_key", "dict_key", "pw", "power", "webhook", "s3_keys", "cookies_per_box"}) {
     INFO(name);
     CHECK_FALSE(sounds_secret(name));
@@ -217,6 +224,9 @@ TEST_CASE("names of secrets are recognised") {
                            "PATH",
                            "PWD",
                            "OLDPWD",
+                           "tok",
+                           "SASS",
+                           "session",
                            "",
                            "_",
                            "42"}) {
@@ -234,6 +244,26 @@ TEST_CASE("the value of a variable is secret by its name, or by an address in it
   CHECK(holds_secret("HTTPS_PROXY", "svc:pw@proxy:3128"));
   CHECK(holds_secret("PIP_EXTRA_INDEX_URL", "u:pw@host.example/simple"));
   CHECK_FALSE(holds_secret("IMAGE", "reg.example/x:1.0@sha256:0a1b"));
+}
+
+TEST_CASE("what the parts of a URL stand for is secret, too, as programs decode it") {
+  CHECK(secrets_in("DATABASE_URL", "postgres://u:p%40ss%2Fword@h/db") ==
+        std::vector<std::string>{"u:p%40ss%2Fword", "u:p@ss/word", "p%40ss%2Fword", "p@ss/word"});
+  const auto found = secrets_in("SOME_URL", "https://h/p?x=1&api_key=url%2Bkey+2&y=2");
+  for (const auto* secret : {"url%2Bkey+2", "url+key+2", "url+key 2"}) {
+    CAPTURE(secret);
+    CHECK(std::ranges::find(found, secret) != found.end());
+  }
+  CHECK(secrets_in("PROXY", "http://me:100%@h").back() == "100%");
+  CHECK(redacted("with p@ss/word", secrets_in("DATABASE_URL", "postgres://u:p%40ss%2Fword@h/db")) == "with [redacted]");
+}
+
+TEST_CASE("the items of a list are secret if its name is, or if they look like tokens in a list of tokens") {
+  CHECK(is_secret_item("api_tokens", "x"));
+  CHECK(is_secret_item("tokens", "hf_AbCd1234EfGh"));
+  CHECK_FALSE(is_secret_item("tokens", "transformers"));
+  CHECK_FALSE(is_secret_item("tokens", "[CLS]"));
+  CHECK_FALSE(is_secret_item("max_tokens", "hf_AbCd1234EfGh"));
 }
 
 TEST_CASE("the secrets to redact are taken from the environment") {

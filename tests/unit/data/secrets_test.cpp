@@ -47,6 +47,14 @@ TEST_CASE("secrets within strings and lists are redacted, the text around them i
   CHECK(shown_value("key", "-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----") == "a string (not shown)");
 }
 
+TEST_CASE("the items of a list of tokens are secret") {
+  const Json json = {{"max_tokens", {512, 1024}}, {"tokens", {"hf_AbCd1234EfGh", "hello"}}, {"nested", {{"tokens", {"hf_IjKl5678MnOp"}}}}};
+  std::vector<std::string> secrets;
+  collect_secrets("", json, secrets);
+  CHECK(secrets == std::vector<std::string>{"hf_AbCd1234EfGh", "hf_IjKl5678MnOp"});
+  CHECK(redacted_json(json, {}) == Json{{"max_tokens", {512, 1024}}, {"tokens", {"[redacted]", "hello"}}, {"nested", {{"tokens", {"[redacted]"}}}}});
+}
+
 TEST_CASE("the argument after a secret flag is redacted even if it starts with a dash, as is a list of such") {
   const Json words = {"--token", "-xY2abc", "--password", Json::array({"hunter22"}), "--token", "--verbose", "-v"};
   std::vector<std::string> secrets;
