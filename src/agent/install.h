@@ -8,7 +8,8 @@
 
 namespace trainstep::agent {
 
-// Copies it to `target`. Errors: denied, internal.
+// Copies it to `target`, which may exist as a regular file; anything else there is an error and stays. Errors: input, denied, internal; nothing of
+// the copy is then left.
 Result<void> install(const std::filesystem::path& target);
 
 }  // namespace trainstep::agent
