@@ -74,7 +74,8 @@ void OutputDelivery::compare(std::vector<Object> there) {
   if (tree->files.empty() && !tree->left_out.empty())
     return m_sink.refused(
         input_error(fmt::format("cannot deliver anything at {}; {}", m_context.output.path, objectstore::describe_left_out(tree->left_out))));
-  if (auto named = objectstore::check_names(tree->files); !named) return m_sink.refused(std::move(named.error()));
+  // Valid names of files: that no object can have one is not the program's fault.
+  if (const auto named = objectstore::check_names(tree->files); !named) return m_sink.refused({ErrorKind::conflict, named.error().message});
   look_at_folders(*tree);
   if (!tree->left_out.empty()) tell_once(objectstore::describe_left_out(tree->left_out));
   m_files = std::move(tree->files);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "objectstore/local_tree.h"
+#include "result/verdict.h"
 #include "staging/delivery.h"
 #include "support/catch.h"
 #include "unit/staging/store_of_pod.h"
@@ -205,7 +206,7 @@ TEST_CASE_METHOD(Delivering, "a file whose name no object can have fails the del
   program_ends();
   const auto staged = deliver();
   REQUIRE_FALSE(staged);
-  CHECK(staged.error().kind == ErrorKind::input);
+  CHECK(result::lost_outputs(staged.error()).verdict_class == result::VerdictClass::system);
   CHECK_THAT(staged.error().message, Contains("output model") && Contains("is not a valid object name: not UTF-8"));
   CHECK(count("PUT") == 0);
   CHECK(told.empty());  // of further tries
