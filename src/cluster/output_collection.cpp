@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cluster/data.h"
+#include "follow/describe.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -38,7 +39,7 @@ void OutputCollection::limit(const std::string& option, const std::string& of, c
     if (!m_done || m_fetched) return;
     lose({result::VerdictClass::timeout,
           fmt::format("the training succeeded; the limit of {} for {} (job_options.limits.{}) was exceeded while its outputs were being fetched",
-                      trainstep::describe(time), of, option),
+                      follow::describe_limit(time), of, option),
           std::nullopt, false, 0},
          Data::unfinished);
   }));

@@ -61,4 +61,9 @@ std::string describe_decision(const Event& event, const std::vector<Action>& act
   return orders.empty() ? std::string() : fmt::format("{}: {}", reason(event), join(orders, "; "));
 }
 
+std::string describe_limit(Duration limit) {
+  constexpr Duration tenth{100};
+  return limit < tenth ? fmt::format("{} ms", limit.count()) : describe(limit);
+}
+
 }  // namespace trainstep::follow

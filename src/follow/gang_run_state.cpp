@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "follow/describe.h"
 #include "follow/triage.h"
 
 namespace trainstep::follow {
@@ -219,7 +220,7 @@ void GangRunState::on(const TimerFired& fired, Time at) {
 void GangRunState::limit_passed(std::string_view phase, const std::optional<Duration>& limit, Time at) {
   if (!limit) return;
   decide({result::VerdictClass::timeout,
-          fmt::format("the limit of {} for {} ({}) was exceeded", describe(*limit), phase == "total" ? "the whole step" : phase,
+          fmt::format("the limit of {} for {} ({}) was exceeded", describe_limit(*limit), phase == "total" ? "the whole step" : phase,
                       limit_option(m_rules, phase)),
           std::nullopt, false, 0},
          at);

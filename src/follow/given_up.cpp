@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "follow/describe.h"
+
 namespace trainstep::follow {
 
 using result::Verdict;
@@ -23,7 +25,7 @@ Verdict exceeded(const Rules& rules, std::string_view phase, Duration limit, con
   const auto verdict_class = capacity ? VerdictClass::capacity : VerdictClass::timeout;
   const bool known = pending != nullptr && pending->limit && causes;
   return {known ? pending->verdict_class : verdict_class,
-          fmt::format("the limit of {} for {} ({}) was exceeded{}", describe(limit), phase == "total" ? "the whole step" : phase,
+          fmt::format("the limit of {} for {} ({}) was exceeded{}", describe_limit(limit), phase == "total" ? "the whole step" : phase,
                       limit_option(rules, phase), pending != nullptr ? "; " + pending->what() : ""),
           std::nullopt, capacity, 0};
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -237,9 +238,23 @@ Json record_of(const result::Verdict& verdict, Time at) {
   return line;
 }
 
+namespace {
+
+// "0.1.0" → "0.1": before 1.0 a minor version may change the format.
+std::string_view format_of(std::string_view version) {
+  const auto dot = version.find('.');
+  return version.substr(0, dot == std::string_view::npos ? dot : version.find('.', dot + 1));
+}
+
+}  // namespace
+
 Result<Replay> read_head(const Json& line) {
   const auto* version = line.is_object() ? trainstep::find(line, "trainstep") : nullptr;
   if (version == nullptr) return input_error("the first line is not a record header");
+  constexpr std::string_view own_version = TRAINSTEP_VERSION;
+  if (!version->is_string() || format_of(version->get_ref<const std::string&>()) != format_of(own_version))
+    return input_error(
+        fmt::format("unsupported record version: {}; this program reads records of version {}", to_text(*version), format_of(own_version)));
   In in{line};
   Replay replay;
   Rules rules;
@@ -247,7 +262,7 @@ Result<Replay> read_head(const Json& line) {
   std::string machine;
   in("machine", machine), in("at", replay.began), in("rules", rules);
   if (machine == "job") in("job_rules", job_rules);
-  if (!in.fits || (machine != "job" && machine != "gang")) return input_error("unsupported record version: " + to_text(*version));
+  if (!in.fits || (machine != "job" && machine != "gang")) return input_error("the record header is damaged: a value is missing or out of range");
   if (machine == "job")
     replay.machine = std::make_unique<JobRunState>(std::move(rules), std::move(job_rules));
   else

@@ -138,11 +138,17 @@ Result<std::string> read_upload_id(std::string_view body) {
   return std::string(id);
 }
 
+std::optional<StoreError> late_error(const std::string& what, std::string_view body) {
+  if (body.find("<Error") == std::string_view::npos) return std::nullopt;
+  const auto root = parse_xml(body);
+  if (!root || root->name != "Error") return std::nullopt;
+  return error_in(what, root->text_of("Code") == "NoSuchUpload" ? 404 : 500, &*root);
+}
+
 tl::expected<std::string, StoreError> read_completed(const std::string& what, std::string_view body) {
   const auto root = parse_xml(body);
   if (root && root->name == "CompleteMultipartUploadResult") return unquoted(root->text_of("ETag"));
-  // An error sent after the 200 counts as a server error.
-  if (root && root->name == "Error") return tl::unexpected(error_in(what, root->text_of("Code") == "NoSuchUpload" ? 404 : 500, &*root));
+  if (auto late = late_error(what, body)) return tl::unexpected(std::move(*late));
   return tl::unexpected(StoreError{in_context(what, no_answer(root ? "<" + root->name + ">" : root.error().message)), 0, {}});
 }
 

@@ -55,6 +55,8 @@ Result<ListPage> read_list_page(std::string_view body);
 Result<UploadPage> read_uploads(std::string_view body);
 // CreateMultipartUpload → the upload ID. Error: unavailable.
 Result<std::string> read_upload_id(std::string_view body);
+// An <Error> in the body of a response with a status of success: it counts as a server error. nullopt: the body is something else.
+std::optional<StoreError> late_error(const std::string& what, std::string_view body);
 // CompleteMultipartUpload → the object's ETag. S3 answers 200 before it has finished and may then send an <Error>. Errors: as for refused().
 tl::expected<std::string, StoreError> read_completed(const std::string& what, std::string_view body);
 // The request body of CompleteMultipartUpload: the ETags of the parts, in order.

@@ -331,6 +331,7 @@ PendingCall Client::put(const Address& to, Body body, Done<Object> done, std::ve
   asked->compares = true;
   for (auto& header : headers) asked->request.headers.push_back(std::move(header));
   auto read = [what = asked->what, key = to.key](http::Response& response) -> Answer<Object> {
+    if (auto late = late_error(what, response.body)) return tl::unexpected(std::move(*late));
     auto etag = etag_of(response);
     if (etag.empty()) return tl::unexpected(garbled(what, "an object without an etag"));  // the response was not from an object store
     return Object{key, 0, std::move(etag)};
@@ -448,6 +449,7 @@ PendingCall Client::put_part(const Address& to, const std::string& upload, int n
   asked->body = std::move(body);
   asked->compares = true;
   auto read = [what = asked->what](http::Response& response) -> Answer<std::string> {
+    if (auto late = late_error(what, response.body)) return tl::unexpected(std::move(*late));
     auto etag = etag_of(response);
     if (etag.empty()) return tl::unexpected(garbled(what, "a part without an etag"));
     return etag;

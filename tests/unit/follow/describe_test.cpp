@@ -42,3 +42,10 @@ TEST_CASE("a decision's reason holds no secrets and is no longer than a few line
   CHECK(text.size() < 800);
   CHECK(text.ends_with(" …: list the job and its pods"));
 }
+
+TEST_CASE("a short limit is written with its value") {
+  CHECK(describe_limit(Duration(1)) == "1 ms");
+  CHECK(describe_limit(Duration(99)) == "99 ms");
+  CHECK(describe_limit(Duration(100)) == "0.1 s");
+  CHECK(describe_limit(Duration(7'200'000)) == "2 h 00 min");
+}

@@ -140,6 +140,20 @@ TEST_CASE("a record is replayed with the definitions of metrics that the run had
   CHECK(read_head(edited));
 }
 
+TEST_CASE("a record of another version is named by it, and a damaged one is not called another version") {
+  auto head = JobRunState(rules(), JobRules{.job = "jobs/x"}).record_head(t0);
+  const auto refusal = [](const Json& line) {
+    const auto read = read_head(line);
+    return read ? std::string() : read.error().message;
+  };
+  CHECK(refusal(head).empty());
+  head["at"] = 1e300;
+  CHECK(refusal(head) == "the record header is damaged: a value is missing or out of range");
+  head["trainstep"] = GENERATE(as<Json>(), "99", 7, "9.9.9");
+  CHECK_THAT(refusal(head),
+             Catch::StartsWith("unsupported record version: " + to_text(head["trainstep"]) + "; this program reads records of version "));
+}
+
 TEST_CASE("anything but a record is rejected, whatever it contains") {
   CHECK_FALSE(read_head(Json::array()));
   CHECK_FALSE(read_head(Json::object({{"trainstep", "9"}})));

@@ -383,6 +383,17 @@ TEST_CASE_METHOD(Bucket, "a cancelled call reports nothing, and its exchange end
   CHECK(told == 0);
 }
 
+TEST_CASE_METHOD(Bucket, "an error in the body of a success is an error, and is tried again") {
+  int refusals = 0;
+  server.serve([&](const FakeTransport::Asked&) {
+    auto reply = with_etag("e");
+    if (refusals++ == 0) reply.pieces = {{Duration(0), "<Error><Code>InternalError</Code><Message>m</Message></Error>"}};
+    return reply;
+  });
+  CHECK(put("1"));
+  CHECK(server.asked().size() == 2);
+}
+
 TEST_CASE_METHOD(Bucket, "a bucket is in the region that the store names, which is used from then on") {
   const auto home = GENERATE("Region", "header");
   server.serve([&](const FakeTransport::Asked& asked) {
