@@ -53,7 +53,7 @@ class LogReader {
       m_problem = std::move(problem.error);
       m_connection.loop.stop();
     };
-    connection.client.on_trouble([this](const std::string& reason) { handle_trouble(reason); });
+    connection.client.on_trouble([this](const std::string& reason) { m_trouble = reason; });
     m_watch = std::make_unique<kube::Watch>(connection.client, std::move(pods), std::move(sink));
     m_silence = connection.loop.timer(jobs_timeout, [this] { look_at_silence(); });
   }
@@ -82,12 +82,6 @@ class LogReader {
     if (pod.over()) stream->ended();
   }
 
-  // Empty: it is over.
-  void handle_trouble(const std::string& reason) {
-    m_trouble = reason;
-    if (!reason.empty() && m_watch && m_watch->synced()) m_log.write(m_connection.loop.now(), log::Level::warning, reason + "; trying again");
-  }
-
   // A response may not come from an API server: the page of a gateway would repeat for ever.
   void look_at_silence() {
     if (m_watch->synced()) return;
@@ -110,6 +104,9 @@ class LogReader {
     sink.lost = [this](const std::string& what) {
       m_lost = true;
       m_log.write(m_connection.loop.now(), log::Level::warning, what);
+    };
+    sink.waits = [this, name = pod.name](const std::string& what) {
+      m_log.write(m_connection.loop.now(), log::Level::warning, fmt::format("log of {}: {}", name, what));
     };
     sink.complete = [this] {
       if (--m_open == 0) m_connection.loop.stop();
