@@ -27,7 +27,7 @@ namespace {
 
 using result::PodReport;
 
-constexpr Duration kill_limit{5'000};
+constexpr Duration unfollowed_kill_limit{5'000};
 
 std::uint64_t random_seed() {
   std::random_device device;
@@ -47,7 +47,7 @@ std::unique_ptr<FollowedProgram> follow(PollLoop& loop, http::Transport& transpo
                                    .seed = random_seed(),
                                    .log = log,
                                    .stop = [] { ::kill(::getpid(), SIGTERM); },
-                                   .kill = [] { process::end_descendants(kill_limit); }};
+                                   .kill = [] { process::end_descendants(unfollowed_kill_limit); }};
   return std::make_unique<FollowedProgram>(std::move(context), task, std::move(credentials), why);
 }
 

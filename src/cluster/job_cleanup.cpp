@@ -15,7 +15,7 @@ constexpr Duration cleanup_timeout{120'000};
 // … and how long for an API server that does not respond at all.
 constexpr Duration cleanup_silence{900'000};
 constexpr Duration look_for_settled{1'000};
-constexpr Duration answer_due{5'000};
+constexpr Duration mark_due{5'000};
 
 // What a cleanup could not do; empty: nothing.
 std::string what_is_left(const Removal::Outcome& outcome, const std::string& run) {
@@ -58,7 +58,7 @@ void JobCleanup::begin(const result::Verdict& verdict) {
 void JobCleanup::mark(const result::Verdict& verdict) {
   Json patch = {{"metadata", {{"uid", m_job.uid}, {"annotations", {{outcome_annotation, std::string(result::name(verdict.verdict_class))}}}}}};
   if (m_job.data_will_be_deleted) patch["metadata"]["annotations"][data_annotation] = "gone";
-  wait_for_mark(answer_due);
+  wait_for_mark(mark_due);
   m_call = m_client.merge_patch(m_job.path, patch, {time_for_it(m_time), false}, [this](const kube::Answer& answer) {
     m_timer.cancel();
     // 422: the name belongs to another object now.
