@@ -219,7 +219,7 @@ def test_both_clusters_are_checked_and_each_gets_its_role(cluster, check):
         ({"remote-host": "https://127.0.0.1:1"}, 3, "127.0.0.1:1"),
         ({"remote-host": ""}, 2, "requires remote-host or kubeconfig"),
         ({"remote-hots": "x"}, 2, "did you mean remote-host?"),
-        ({"remote-namespace": "absent"}, 2, "pytorchjobs.kubeflow.org in namespace absent"),
+        ({"remote-namespace": "absent"}, 2, "in namespace absent"),
     ],
 )
 @pytest.mark.parametrize("command", ["check", "run"])
