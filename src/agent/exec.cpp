@@ -27,11 +27,14 @@ namespace {
 
 using result::PodReport;
 
-constexpr Duration unfollowed_kill_limit{5'000};
-
 std::uint64_t random_seed() {
   std::random_device device;
   return std::uint64_t{device()} << 32U | device();
+}
+
+// Reaps nothing: run_program() waits for the end of its child.
+void kill_program() {
+  process::kill_all(process::descendants(::getpid()), {}, [](const process::Process&) { return true; });
 }
 
 // Ends the program as a kubelet does: this process gets the signal, and passes it on.
@@ -47,7 +50,7 @@ std::unique_ptr<FollowedProgram> follow(PollLoop& loop, http::Transport& transpo
                                    .seed = random_seed(),
                                    .log = log,
                                    .stop = [] { ::kill(::getpid(), SIGTERM); },
-                                   .kill = [] { process::end_descendants(unfollowed_kill_limit); }};
+                                   .kill = kill_program};
   return std::make_unique<FollowedProgram>(std::move(context), task, std::move(credentials), why);
 }
 
