@@ -32,11 +32,6 @@ std::uint64_t random_seed() {
   return std::uint64_t{device()} << 32U | device();
 }
 
-// Reaps nothing: run_program() waits for the end of its child.
-void kill_program() {
-  process::kill_all(process::descendants(::getpid()), {}, [](const process::Process&) { return true; });
-}
-
 // Ends the program as a kubelet does: this process gets the signal, and passes it on.
 std::unique_ptr<FollowedProgram> follow(PollLoop& loop, http::Transport& transport, const plan::Task& task) {
   auto found = kube::in_cluster();

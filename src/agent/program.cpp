@@ -117,6 +117,10 @@ Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& a
   return end;
 }
 
+void kill_program() {
+  process::kill_all(process::descendants(::getpid()), {}, [](const process::Process&) { return true; });
+}
+
 Result<std::string> output_of(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment, std::size_t limit) {
   process::Reaper reaper(loop);
   ASSIGN(auto child, process::spawn({argv, environment, working_folder()}));

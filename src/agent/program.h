@@ -35,6 +35,9 @@ void end_with_guard(PollLoop& loop, int guard);
 Result<ProgramEnd> run_program(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment,
                                const OnOutlived& outlived = {});
 
+// SIGKILLs the program and what it has started, while run_program() runs the loop: that sees the end, and reaps.
+void kill_program();
+
 // Runs a short command of our own and returns its output. Errors: as process::spawn(); cancelled: the loop was stopped meanwhile; unavailable: it
 // failed (with the last line of its stderr), took longer than a minute, or printed more than `limit` bytes.
 Result<std::string> output_of(PollLoop& loop, const std::vector<std::string>& argv, const process::Variables& environment, std::size_t limit);

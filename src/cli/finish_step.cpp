@@ -102,7 +102,7 @@ void finish_step(Loop& loop, Listeners& listeners, const step::Inputs& inputs, c
   });
   if (!left_out.empty())
     log.write(loop.now(), log::Level::warning,
-              fmt::format("left out, because name or value is that of a secret (a variable or parameter whose name sounds secret): {}",
+              fmt::format("metrics left out, because they may show a secret (a variable or parameter whose name sounds like one): {}",
                           fmt::join(left_out, ", ")));
   const auto summary = std::make_shared<step::StepSummary>(
       step::StepSummary{inputs, outcome, plan, plan == nullptr ? std::vector<job_types::Replicas>{} : job_types::find(plan->job_type).replicas(*plan),

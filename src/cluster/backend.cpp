@@ -23,6 +23,7 @@ constexpr Duration removal_timeout{25'000};
 constexpr Duration create_timeout{1'000};
 constexpr Duration look_for_create{1'000};
 constexpr int max_transient_errors = 6;  // refusals that may be temporary: ten seconds
+
 std::string counts(const plan::Plan& plan) {
   std::string all;
   for (const auto& replicas : job_types::find(plan.job_type).replicas(plan))
@@ -145,8 +146,8 @@ void ClusterBackend::hold_lease() {
   const auto& lease = m_plan.data.task.lease;
   if (!lease.wanted() || m_is_observer || m_watch->over()) return;
   const auto length = m_facts.retry == Retry::none ? lease.length : std::max(lease.length, kept_length(m_facts));
-  m_step_lease = std::make_unique<StepLease>(m_client, StepLease::Job{m_resource, m_name_space, m_plan.job_name, m_uid}, m_attempt, lease, length,
-                                             [this](std::string text) { log(std::move(text)); });
+  m_step_lease = std::make_unique<StepLease>(m_client, StepLease::Job{m_resource, m_name_space, m_plan.job_name, m_uid}, m_attempt, lease.interval(),
+                                             length, [this](std::string text) { log(std::move(text)); });
 }
 
 void ClusterBackend::stop_watching() {

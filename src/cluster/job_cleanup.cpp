@@ -58,7 +58,7 @@ void JobCleanup::begin(const result::Verdict& verdict) {
 void JobCleanup::mark(const result::Verdict& verdict) {
   Json patch = {{"metadata", {{"uid", m_job.uid}, {"annotations", {{outcome_annotation, std::string(result::name(verdict.verdict_class))}}}}}};
   if (m_job.data_will_be_deleted) patch["metadata"]["annotations"][data_annotation] = "gone";
-  wait_for_mark(mark_due);
+  m_timer = m_client.loop().timer(mark_due, [this] { wait_for_mark(); });
   m_call = m_client.merge_patch(m_job.path, patch, {time_for_it(m_time), false}, [this](const kube::Answer& answer) {
     m_timer.cancel();
     // 422: the name belongs to another object now.
@@ -68,14 +68,11 @@ void JobCleanup::mark(const result::Verdict& verdict) {
 }
 
 // A server that takes no changes may answer everything else.
-void JobCleanup::wait_for_mark(Duration time) {
-  m_timer = m_client.loop().timer(time, [this, time] {
-    if (time == cleanup_silence) {
-      m_call = {};
-      return finish(fmt::format("the job could not be marked as done: no answer for {}", trainstep::describe(time)));
-    }
-    m_sink.log("waiting for the API server to mark the job as done");
-    wait_for_mark(cleanup_silence);
+void JobCleanup::wait_for_mark() {
+  m_sink.log("waiting for the API server to mark the job as done");
+  m_timer = m_client.loop().timer(cleanup_silence, [this] {
+    m_call = {};
+    finish(fmt::format("the job could not be marked as done: no answer for {}", trainstep::describe(cleanup_silence)));
   });
 }
 

@@ -47,7 +47,7 @@ class JobCleanup {
 
  private:
   void mark(const result::Verdict& verdict);
-  void wait_for_mark(Duration time);
+  void wait_for_mark();
   void remove_when_settled();
   void remove_to_the_end();
   void finish(std::string problem);

@@ -90,10 +90,10 @@ void find_jobs(kube::Client& client, const std::string& name_space, std::functio
 }
 
 std::string Found::what_is_hidden() const {
-  std::string all;
-  for (const auto& problem : hidden)  // an operator's versions have one name
-    if (all.find(problem.message) == std::string::npos) all += (all.empty() ? "" : "; ") + problem.message;
-  return all.empty() ? "" : "cannot list all job types: " + all;
+  std::vector<std::string> messages;
+  for (const auto& problem : hidden)  // a resource has one name in all its versions
+    if (std::ranges::find(messages, problem.message) == messages.end()) messages.push_back(problem.message);
+  return messages.empty() ? "" : "cannot list all job types: " + join(messages, "; ");
 }
 
 // "pytorchjobs" of "pytorchjobs/train-1"; empty: it names no resource of ours.

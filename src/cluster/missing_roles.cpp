@@ -10,11 +10,11 @@
 namespace trainstep::cluster {
 namespace {
 
-std::string grant(const std::vector<Permission>& rights, const Json& subject, const Side& side) {
-  if (rights.empty()) return {};
+std::string grant(const std::vector<Permission>& permissions, const Json& subject, const Side& side) {
+  if (permissions.empty()) return {};
   const auto* rest = subject.is_null() ? "; bind this Role to the account that is used there" : "";
   auto text = fmt::format("---\n# Missing permissions in namespace {} ({}){}:\n{}", side.name_space, side.where, rest,
-                          to_yaml(role(rights, side.name_space)));
+                          to_yaml(role(permissions, side.name_space)));
   if (!subject.is_null()) text += "---\n" + to_yaml(role_binding(subject, side.name_space));
   return text;
 }
@@ -28,22 +28,22 @@ std::string grant_pods(const std::string& account, const Side& side) {
 
 }  // namespace
 
-bool MissingRoles::lacks_needed() const { return std::ranges::any_of(m_rights, &Permission::needed); }
+bool MissingRoles::lacks_needed() const { return std::ranges::any_of(m_permissions, &Permission::needed); }
 
 bool MissingRoles::lacks_secrets() const {
-  return std::ranges::any_of(m_rights, [](const Permission& right) { return right.of_step && right.resource == "secrets"; });
+  return std::ranges::any_of(m_permissions, [](const Permission& permission) { return permission.of_step && permission.resource == "secrets"; });
 }
 
 std::vector<Permission> MissingRoles::of(bool of_step, bool only_needed) const {
-  std::vector<Permission> rights;
-  for (const auto& right : m_rights)
-    if (right.of_step == of_step && (right.needed || !only_needed)) rights.push_back(right);
-  return rights;
+  std::vector<Permission> permissions;
+  for (const auto& permission : m_permissions)
+    if (permission.of_step == of_step && (permission.needed || !only_needed)) permissions.push_back(permission);
+  return permissions;
 }
 
 std::string MissingRoles::yaml(const Side& step, const Side& job) const {
   const auto pods = grant_pods(m_pods, job);
-  if (&step.client == &job.client) return grant(m_rights, m_subject_of_job.is_null() ? m_subject_of_step : m_subject_of_job, job) + pods;
+  if (&step.client == &job.client) return grant(m_permissions, m_subject_of_job.is_null() ? m_subject_of_step : m_subject_of_job, job) + pods;
   return grant(of(true), m_subject_of_step, step) + grant(of(false), m_subject_of_job, job) + pods;
 }
 

@@ -21,14 +21,14 @@ struct Side {
 
 class MissingRoles {
  public:
-  void add(const Permission& right) { m_rights.push_back(right); }
+  void add(const Permission& permission) { m_permissions.push_back(permission); }
   // Who acts there (permissions.h, subject_of); null: unknown.
   void set_subject(bool of_step, Json subject) { (of_step ? m_subject_of_step : m_subject_of_job) = std::move(subject); }
   // The pods' service account lacks what it needs, or that cannot be known.
   void add_pods(std::string account) { m_pods = std::move(account); }
-  [[nodiscard]] bool empty() const { return m_rights.empty() && m_pods.empty(); }
+  [[nodiscard]] bool empty() const { return m_permissions.empty() && m_pods.empty(); }
   [[nodiscard]] bool lacks_needed() const;
-  // A needed one to read a Secret of the step's cluster.
+  // One to read a Secret of the step's cluster.
   [[nodiscard]] bool lacks_secrets() const;
   // Those of one side. `only_needed`: without those that the step can do without.
   [[nodiscard]] std::vector<Permission> of(bool of_step, bool only_needed = false) const;
@@ -36,7 +36,7 @@ class MissingRoles {
   [[nodiscard]] std::string yaml(const Side& step, const Side& job) const;
 
  private:
-  std::vector<Permission> m_rights;
+  std::vector<Permission> m_permissions;
   Json m_subject_of_step, m_subject_of_job;
   std::string m_pods;
 };

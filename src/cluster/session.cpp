@@ -124,11 +124,11 @@ void Session::follow_plan(plan::Plan plan) {
     if (auto claimed = m_data->claim_outputs(); !claimed) return finish_early(result::from_error(claimed.error()));
   if (m_why_no_create && !stopped) log(describe_wait(*m_plan, *m_why_no_create));
   if (stopped || m_why_no_create) return begin_to_follow();
-  if (m_place.is_remote() && !m_options.existing) return check_first();
+  if (m_place.is_remote() && !m_options.existing) return run_preflight();
   m_data ? prepare_data() : begin_to_follow();
 }
 
-void Session::check_first() {
+void Session::run_preflight() {
   DataContext data{m_options.wants_stores, m_options.configuration_secret};
   data.environment = m_options.environment;
   StepPreflight::Context context{m_loop,  m_transport,    *m_plan,         m_facts,

@@ -87,7 +87,7 @@ class Session {
   void adopt(plan::Plan plan, std::optional<Error> why);
   void own_pod_not_seen();
   void follow_plan(plan::Plan plan);
-  void check_first();
+  void run_preflight();
   void make_data() { m_data = data_of_job(); }
   [[nodiscard]] std::unique_ptr<StepData> data_of_job();
   void prepare_data();

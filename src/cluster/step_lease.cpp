@@ -8,8 +8,8 @@
 
 namespace trainstep::cluster {
 
-StepLease::StepLease(kube::Client& client, Job job, std::string holder, plan::TaskLease lease, Duration length, Log log)
-    : m_client(client), m_job(std::move(job)), m_holder(std::move(holder)), m_lease(lease), m_length(length), m_log(std::move(log)) {
+StepLease::StepLease(kube::Client& client, Job job, std::string holder, Duration interval, Duration length, Log log)
+    : m_client(client), m_job(std::move(job)), m_holder(std::move(holder)), m_interval(interval), m_length(length), m_log(std::move(log)) {
   renew();
 }
 
@@ -31,8 +31,8 @@ Json StepLease::object() const {
 }
 
 void StepLease::renew() {
-  m_timer = m_client.loop().timer(m_lease.interval(), [this] { renew(); });
-  m_call = m_client.apply({"coordination.k8s.io/v1", "leases", m_job.name_space, m_job.name, ""}, object(), {m_lease.interval() / 2},
+  m_timer = m_client.loop().timer(m_interval, [this] { renew(); });
+  m_call = m_client.apply({"coordination.k8s.io/v1", "leases", m_job.name_space, m_job.name, ""}, object(), {m_interval / 2},
                           [this](const kube::Answer& answer) { renewed(answer); });
 }
 

@@ -5,10 +5,10 @@
 #include <functional>
 #include <string>
 
+#include "base/time.h"
 #include "data/json.h"
 #include "job_types/job_type.h"
 #include "kube/client.h"
-#include "plan/task.h"
 
 namespace trainstep::cluster {
 
@@ -21,8 +21,8 @@ class StepLease {
     std::string name_space, name, uid;
   };
   using Log = std::function<void(std::string text)>;
-  // The client must outlive it. `holder`: this attempt. `length`: how long the Lease holds after it was renewed.
-  StepLease(kube::Client& client, Job job, std::string holder, plan::TaskLease lease, Duration length, Log log);
+  // The client must outlive it. `holder`: this attempt. `interval`: how often it is renewed. `length`: how long it holds after that.
+  StepLease(kube::Client& client, Job job, std::string holder, Duration interval, Duration length, Log log);
   StepLease(const StepLease&) = delete;
   StepLease& operator=(const StepLease&) = delete;
 
@@ -34,8 +34,7 @@ class StepLease {
   kube::Client& m_client;
   Job m_job;
   std::string m_holder;
-  plan::TaskLease m_lease;
-  Duration m_length;
+  Duration m_interval, m_length;
   Log m_log;
   bool m_reported = false;
   Timer m_timer;

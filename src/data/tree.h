@@ -36,7 +36,7 @@ TreeSize size_of(const Json& json);
 // The object with these members in this order; of equal names the last value, at the first one's place, as assignments to object[name] give. Takes
 // time proportional to their number (times its logarithm), while each assignment compares with all members.
 Json make_object(std::vector<std::pair<std::string, Json>> members);
-void append_members(std::vector<std::pair<std::string, Json>>& members, const Json& object);
+void append_members(std::vector<std::pair<std::string, Json>>& members, const Json& object);  // those of the object, in its order
 
 // Children are collected outside of their parent and moved in when it ends, because ordered_json compares with all members at each insertion.
 class TreeBuilder {

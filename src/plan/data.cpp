@@ -63,7 +63,7 @@ class Router {
   }
 
  private:
-  // A step that comes back later than this finds its record in the store, if at all: nothing removes the finished job but its TTL.
+  // Only its TTL removes the finished job of a step that has vanished. One that comes back later finds the record in the store.
   void set_lease() {
     auto& policy = m_plan.options.run_policy;
     auto& lease = m_data.task.lease;

@@ -72,7 +72,7 @@ def home(cluster):
 
 
 @pytest.fixture(scope="module")
-def way_to_store(cluster, store):
+def store_port(cluster, store):
     """The port on loopback from which the S3 server of the other cluster is reached."""
     with listen_on_loopback() as gate:
         words = [sys.executable, str(ROOT / "tests/cluster/gate.py"), str(gate.fileno()), NODE_ADDRESS, str(PORT)]
@@ -83,7 +83,7 @@ def way_to_store(cluster, store):
 
 
 @pytest.fixture
-def burst(cluster, home, store, way_to_store, program, tmp_path):
+def burst(cluster, home, store, store_port, program, tmp_path):
     """burst("Job"): a step of `home` whose job goes to the other cluster, with local files for its data."""
     with home.namespace([READS_SECRET]) as here, cluster.namespace(named("Role", "trainstep")["rules"]) as there:
         for one in named("Role", "trainstep-pods"), named("RoleBinding", "trainstep-pods"):
@@ -96,5 +96,5 @@ def burst(cluster, home, store, way_to_store, program, tmp_path):
         }  # fmt: skip
         home.api.create(f"/api/v1/namespaces/{here.name}/secrets", {"metadata": {"name": "gpu"}, "stringData": secret})
         with contextlib.ExitStack() as steps:
-            yield lambda kind, **options: steps.enter_context(BurstStep(cluster, store, there, program, tmp_path, kind, here, way_to_store, options))
+            yield lambda kind, **options: steps.enter_context(BurstStep(cluster, store, there, program, tmp_path, kind, here, store_port, options))
         shutil.rmtree(store.files / "jobs" / there.name, ignore_errors=True)

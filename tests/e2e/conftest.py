@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 
 # A real control plane, for tests that ask for it.
 import data_steps  # noqa: E402
-from burst_steps import burst, home, way_to_store  # noqa: E402, F401
+from burst_steps import burst, home, store_port  # noqa: E402, F401
 from fixtures import cluster, namespace  # noqa: E402, F401
 from surroundings import clean_environment, usual_signals  # noqa: E402
 

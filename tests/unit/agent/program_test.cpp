@@ -5,6 +5,7 @@
 #include <csignal>
 #include <string>
 
+#include "process/descendants.h"
 #include "support/catch.h"
 #include "support/temp_dir.h"
 
@@ -44,6 +45,17 @@ TEST_CASE("signals to the agent are forwarded to the program, which may handle t
     REQUIRE(end);
     CHECK(end->code == 7);
   }
+}
+
+TEST_CASE("the end of a program that is killed is seen, with what it has started") {
+  process::become_subreaper();
+  PollLoop loop;
+  const auto kill = loop.timer(Duration(300), kill_program);
+  const auto give_up = loop.timer(Duration(20'000), [&] { loop.stop(); });  // its end was not seen
+  const auto end = run_program(loop, shell("trap '' TERM; sleep 100 & setsid sleep 100 & sleep 100; exit 0"), process::own_environment());
+  REQUIRE(end);
+  CHECK(end->code == 128 + SIGKILL);
+  CHECK(end->survivors.empty());
 }
 
 TEST_CASE("the output of a command is returned, or an error if it fails or prints too much") {
