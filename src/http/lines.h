@@ -27,6 +27,8 @@ class Lines {
   bool feed(std::string_view bytes, const Each& each);
   // Delivers the bytes after the last newline, if any, as a line, and drops them.
   bool finish(const Each& each);
+  // The bytes after the last newline, or after the last piece; valid until the next call.
+  [[nodiscard]] std::string_view unfinished() const { return m_rest; }
   void reset();
 
  private:

@@ -45,7 +45,20 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
       if (self != nullptr && !self->closed) ((*self).*member)(std::forward<decltype(arguments)>(arguments)...);
     };
   }
+  // The same for one connection: not called any more once another one is the current one.
+  template <typename Argument>
+  auto here(void (State::*member)(Argument), std::uint64_t connection) {
+    return [weak = weak_from_this(), member, connection](const std::remove_cvref_t<Argument>& argument) {
+      const auto self = weak.lock();
+      if (self == nullptr || self->closed) return;
+      if (connection == self->current) return ((*self).*member)(argument);
+      if (self->kept && self->kept->number == connection) self->kept->arrived(argument);
+    };
+  }
   void open();
+  void keep();
+  bool last_line_confirmed();
+  void read_kept(std::string why);
   void reopen();
   void head(const http::Response& response);
   void data(std::string_view bytes);
@@ -61,12 +74,28 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   void steady() { tries = 0; }
   void clear_held_lines() { held_lines_timer = {}; }
   void give_up(const std::string& why);
-  void pod_gone() { give_up("the pod is gone"); }
+  void pod_gone() { give_up(abandoned_because); }
   void retire();
   void superseded();
   void complete();
   void close();
   [[nodiscard]] std::string missing_after(const std::string& why) const;
+
+  // The connection that followed the log to the end of its container, while another one reads the rest: if that cannot be read any more – the kubelet
+  // removes the containers of a deleted pod – this one still has it.
+  struct Kept {
+    std::uint64_t number = 0;
+    http::Transport::Id stream = 0;
+    http::Lines lines;
+    std::optional<Stamp> stamp;
+    LogCursor cursor;
+    std::uint64_t delivered = 0;
+    std::string bytes{};                                // already on their way when it was held
+    std::optional<Result<http::Response>> response{};  // it has ended
+    void arrived(const http::Response&) {}
+    void arrived(std::string_view more) { bytes.append(more); }
+    void arrived(const Result<http::Response>& end) { response = end; }
+  };
 
   Client& client;
   LogSource source;
@@ -79,6 +108,12 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   std::optional<Stamp> stamp;                                     // of the last line read on this connection
   std::string note;                                               // the kubelet's message in place of a log
   http::Transport::Id stream = 0;
+  std::uint64_t current = 0;    // the number of this connection
+  std::uint64_t delivered = 0;  // lines
+  std::optional<Kept> kept;
+  std::string last_line;  // of the rest as it was read before, if it has no newline
+  int readings = 0;       // with different last lines
+  std::string abandoned_because = "the pod is gone";
   Timer pause;
   Timer steady_timer;
   Timer held_lines_timer;
@@ -89,6 +124,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   bool abandoned = false;
   bool retired = false;           // a later attempt's stream continues
   bool reading_rest = false;      // this connection reads the rest
+  bool served = false;            // this connection got a log
   bool page = false;              // this connection got something other than a log with a 2xx
   bool opened = false;            // a log was served at least once
   bool cut_short = false;         // the rest ended before the last known line
@@ -111,6 +147,7 @@ constexpr int max_refusals = 8;            // consecutive refusals after a log w
 constexpr int max_first_refusals = 6;      // … before any log was served: some seconds
 constexpr int absences_believed = 3;       // 404s for a pod that is not known to be gone: an API server may lag behind the others …
 constexpr Duration absence_lasts{5'000};   // … and for at least this long
+constexpr int max_readings = 6;            // of a rest whose last line has no newline and is another one each time
 constexpr int max_final_refusals = 10;     // consecutive responses that are not a log, after the end
 constexpr int few_tries = 6;               // … if the log was unreadable for long before
 constexpr Duration refusals_end{120'000};  // … and this long
@@ -140,7 +177,8 @@ Refusal judge(const ApiError& error) {
 
 void LogStream::State::open() {
   reading_rest = ended;
-  page = false;
+  page = served = false;
+  const auto connection = ++current;
   note.clear();
   stamp.reset();
   lines.reset();
@@ -151,13 +189,51 @@ void LogStream::State::open() {
   const auto since = cursor.since().value_or(0);
   if (since > 0) query.emplace_back("sinceTime", to_rfc3339(Time(std::chrono::seconds(since))));
   stream = client.stream({"v1", "pods", source.name_space, source.pod, "log"}, query, "application/json, */*",
-                         reading_rest ? read_silence : follow_silence, {here(&State::head), here(&State::data), here(&State::done)});
+                         reading_rest ? read_silence : follow_silence, {here(&State::head, connection), here(&State::data, connection), here(&State::done, connection)});
   if (held) client.hold_stream(stream, true);
 }
 
-// After ended(): drops the current connection or pause and reads the rest at once. The kubelet itself notices an end only after seconds.
+// Holds the connection that follows the log. Not one that was opened after a pause: it may follow the next attempt's log.
+void LogStream::State::keep() {
+  const auto id = std::exchange(stream, 0);
+  if (id == 0) return;
+  if (reading_rest || !served || held_lines_timer) return client.cancel_stream(id);
+  client.hold_stream(id, true);
+  kept = Kept{.number = current, .stream = id, .lines = std::move(lines), .stamp = stamp, .cursor = cursor, .delivered = delivered};
+}
+
+// A last line without a newline is the program's, or something on the way has ended the connection within a line: then it is longer the next time.
+bool LogStream::State::last_line_confirmed() {
+  const std::string line(lines.unfinished());
+  return line.empty() || std::exchange(last_line, line) == line || ++readings == max_readings;
+}
+
+// The rest cannot be read: what is left comes from the connection that was kept, within seconds.
+void LogStream::State::read_kept(std::string why) {
+  auto last = std::move(*std::exchange(kept, {}));
+  if (stream != 0) client.cancel_stream(stream);
+  steady_timer.cancel();
+  stream = last.response ? 0 : last.stream;
+  current = last.number;
+  lines = std::move(last.lines);
+  stamp = last.stamp;
+  note.clear();
+  reading_rest = page = false;
+  abandoned = true;
+  abandoned_because = std::move(why);
+  if (delivered == last.delivered)
+    cursor = last.cursor;
+  else
+    cursor.join();  // the other one has read some of it
+  pause = client.loop().timer(last_words, here(&State::pod_gone));
+  if (!last.response) client.hold_stream(stream, held);
+  if (!last.bytes.empty()) data(last.bytes);
+  if (!closed && last.response) done(*last.response);
+}
+
+// After ended(): reads the rest at once, on a new connection. The kubelet itself notices an end only after seconds.
 void LogStream::State::reopen() {
-  if (stream != 0) client.cancel_stream(std::exchange(stream, 0));
+  keep();
   pause.cancel();
   steady_timer.cancel();
   unreadable = refusals > 0 && give_up_at.passed();
@@ -169,7 +245,7 @@ void LogStream::State::head(const http::Response& response) {
   if (response.status / 100 != 2) return;
   page = is_page(response);
   if (page) return;
-  opened = true;
+  opened = served = true;
   refusals = absences = 0;
   refusal_reported = false;
   client.works(this);
@@ -191,6 +267,7 @@ void LogStream::State::done(const Result<http::Response>& response) {
 
 void LogStream::State::at_end() {
   if (reading_rest) {
+    if (!abandoned && !last_line_confirmed()) return again(Duration(0), readings == 1 ? Duration(0) : Duration::max());
     lines.finish([this](const auto& line) { return take(line); });
     if (closed || !flush()) return;
     if (cursor.place() != LogCursor::Place::known) return complete();
@@ -247,6 +324,7 @@ std::string LogStream::State::missing_after(const std::string& why) const {
 }
 
 void LogStream::State::give_up(const std::string& why) {
+  if (kept && !retired) return read_kept(why);
   const auto what = missing_after(why);
   const auto call = sink.lost;
   if (call) call(what);
@@ -266,6 +344,7 @@ void LogStream::State::close() {
   closed = true;
   if (siblings) siblings->leave(kin_id);
   if (stream != 0) client.cancel_stream(stream);
+  if (kept && !kept->response) client.cancel_stream(kept->stream);
   for (auto* timer : {&pause, &steady_timer, &held_lines_timer}) timer->cancel();
   client.forget(this);
 }
@@ -359,6 +438,7 @@ bool LogStream::State::take_stamped(Stamp at, std::string_view text, bool last) 
   if (step == LogCursor::Step::astray) return false;
   if (step == LogCursor::Step::deliver) {
     tries = 0;
+    ++delivered;
     if (const auto glued = agents_line(text); glued != std::string_view::npos) {
       batch.append(text.substr(0, glued)).push_back('\n');
       text.remove_prefix(glued);

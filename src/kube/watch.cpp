@@ -209,8 +209,10 @@ bool Watch::State::tell(WatchEvent event) {
   if (!event.version.empty() && event.version != version) {
     version = event.version;
     if (!is_older_version(version, newest)) newest = version;
-    tries = vain = 0;
+    vain = 0;
     expired = false;
+    // A server that ends each connection after a bookmark is asked ever more rarely: nothing happens there.
+    if (event.type != WatchEvent::Type::bookmark) tries = 0;
   }
   if (event.type == WatchEvent::Type::bookmark) {
     bookmarked = true;

@@ -64,7 +64,7 @@ struct Reader {
 TEST_CASE("a log is followed, and what is left is read when the container has ended") {
   Reader r;
   r.h.server.reply({.pieces = {{0ms, stamped("10:a\n11:b")}, {0ms, "c\n"}, {0ms, stamped("12:d\r\n12:\n13:tor")}}, .end = Reply::End::open});
-  r.h.server.reply(log("11:bc\n12:d\r\n12:\n13:torn\n14:last words", Reply::End::whole));
+  r.h.server.serve([](const auto&) { return log("11:bc\n12:d\r\n12:\n13:torn\n14:last words\n", Reply::End::whole); });
   r.begin();
   CHECK(r.told.empty());
   r.h.loop.run(60s);
@@ -78,6 +78,95 @@ TEST_CASE("a log is followed, and what is left is read when the container has en
   CHECK(r.h.server.asked()[0].cancelled);
   CHECK(r.h.server.asked()[0].line() == "GET /base/api/v1/namespaces/ns/pods/p/log container=c&timestamps=true&follow=true");
   CHECK(r.h.server.asked()[1].line() == "GET /base/api/v1/namespaces/ns/pods/p/log container=c&timestamps=true&sinceTime=2026-11-21T08:15:11Z");
+  CHECK(r.h.server.open() == 0);
+}
+
+TEST_CASE("a last line without a newline is read again: something on the way may have ended the connection within it") {
+  Reader r;
+  r.h.server.reply(log("10:a\n"));
+  r.begin();
+  r.h.loop.run(1s);
+  SECTION("it is the program's") {
+    r.h.server.serve([](const auto&) { return log("10:a\n11:accuracy=0.9", Reply::End::whole); });
+    r.stream->ended();
+    r.h.loop.run();
+    CHECK(r.told == Words{"a\n", "accuracy=0.9\n", "complete"});
+    CHECK(r.asked().size() == 3);
+  }
+  SECTION("the connection was cut") {
+    r.h.server.reply(log("10:a\n11:accuracy=0.9", Reply::End::whole));
+    r.h.server.reply(log("10:a\n11:accuracy=0.95\n12:done\n", Reply::End::whole));
+    r.stream->ended();
+    r.h.loop.run();
+    CHECK(r.told == Words{"a\n", "accuracy=0.95\ndone\n", "complete"});
+  }
+  SECTION("it cannot be read again") {
+    r.h.server.reply(log("10:a\n11:b\n12:accuracy=0.9", Reply::End::whole));
+    r.h.server.serve([](const auto&) { return pod_gone(); });
+    r.stream->ended();
+    r.h.loop.run();
+    CHECK(r.told == Words{"a\n", "b\n", "lost: lines after 08:15:11 may be missing: the pod is gone", "complete"});
+  }
+  SECTION("it is another one each time") {
+    int readings = 0;
+    r.h.server.serve([&](const auto&) { return log("10:a\n11:" + std::string(static_cast<std::size_t>(++readings), 'x'), Reply::End::whole); });
+    r.stream->ended();
+    r.h.loop.run();
+    CHECK(readings < 10);
+    CHECK(r.told.size() == 3);
+    CHECK(r.told.back() == "complete");
+  }
+}
+
+TEST_CASE("what the kubelet no longer serves is read on the connection that followed the log") {
+  Reader r;
+  const auto removed = GENERATE(true, false);
+  CAPTURE(removed);
+  const auto unreadable = [&](const auto&) { return removed ? Reply::text("unable to retrieve container logs for containerd://0123") : pod_gone(); };
+  const auto* cause = removed ? "unable to retrieve container logs for containerd://0123" : "the pod is gone";
+  SECTION("to its end") {
+    r.h.server.reply({.pieces = {{0ms, stamped("10:a\n")}, {1s, stamped("11:b\n12:last")}, {1s, " words"}}, .end = Reply::End::whole});
+    r.h.server.serve(unreadable);
+    r.begin();
+    r.h.loop.run(500ms);
+    r.stream->ended();
+    r.h.loop.run();
+    std::string all;
+    for (const auto& lines : r.told) all += lines;
+    CHECK(all == "a\nb\nlast words\ncomplete");
+  }
+  SECTION("for some seconds") {
+    r.h.server.reply({.pieces = {{0ms, stamped("10:a\n")}, {1s, stamped("11:b\n")}}, .end = Reply::End::open});
+    r.h.server.serve(unreadable);
+    r.begin();
+    r.h.loop.run(500ms);
+    r.stream->ended();
+    r.h.loop.run();
+    CHECK(r.told == Words{"a\n", "b\n", std::string("lost: lines after 08:15:11 may be missing: ") + cause, "complete"});
+  }
+  SECTION("without what the other connection has read") {
+    r.h.server.reply({.pieces = {{0ms, stamped("10:a\n")}, {1s, stamped("11:b\n12:c\n13:d\n")}}, .end = Reply::End::whole});
+    r.h.server.reply(log("10:a\n11:b\n12:c\n", Reply::End::cut));
+    r.h.server.serve(unreadable);
+    r.begin();
+    r.h.loop.run(500ms);
+    r.stream->ended();
+    r.h.loop.run();
+    CHECK(r.told == Words{"a\n", "b\nc\n", "d\n", "complete"});
+  }
+  CHECK(r.h.server.open() == 0);
+}
+
+TEST_CASE("the connection that followed a log is closed when its rest was read, and is not that of the next attempt") {
+  Reader r;
+  r.h.server.reply(log("10:a\n", Reply::End::whole));
+  r.h.server.reply(log("40:new\n"));
+  r.h.server.serve([](const auto&) { return Reply::text("unable to retrieve container logs for containerd://0123"); });
+  r.begin();
+  r.h.loop.run(4s);
+  r.stream->ended(true);
+  r.h.loop.run();
+  CHECK(r.told == Words{"a\n", "lost: lines after 08:15:10 may be missing: unable to retrieve container logs for containerd://0123", "complete"});
   CHECK(r.h.server.open() == 0);
 }
 
@@ -369,10 +458,10 @@ TEST_CASE("a container that starts again in place does not mix its lines with th
 TEST_CASE("the log of the attempt before is read to its end without being asked to") {
   Reader r;
   SECTION("there is one") {
-    r.h.server.reply(log("10:a\n11:b", Reply::End::whole));
+    r.h.server.reply(log("10:a\n11:b\n", Reply::End::whole));
     r.begin(true);
     r.h.loop.run();
-    CHECK(r.told == Words{"a\n", "b\n", "complete"});
+    CHECK(r.told == Words{"a\nb\n", "complete"});
   }
   SECTION("there is none") {
     r.h.server.reply(refusal(400, "BadRequest", "previous terminated container \"c\" in pod \"p\" not found"));

@@ -275,6 +275,20 @@ TEST_CASE("a server that closes every second for hours is asked ever more rarely
   for (const auto& word : w.told) CHECK(word == "=");
 }
 
+TEST_CASE("a server that closes after a bookmark of a new version, for hours, is asked ever more rarely") {
+  Watcher w;
+  int version = 7;
+  w.h.server.reply(list({}, "7"));
+  w.h.server.serve([&](const auto& asked) {
+    const auto at = std::to_string(++version);
+    return asked.query("watch") == "true" ? events(event("BOOKMARK", pod("", at)), Reply::End::whole) : list({}, at);
+  });
+  w.begin();
+  w.h.loop.run(3h);
+  CHECK(w.h.server.asked().size() < 3 * 3600 / 10);
+  CHECK(w.h.server.asked().size() > 3 * 3600 / 40);
+}
+
 TEST_CASE("connections that end without an event cause a new list, as they may drop events") {
   const auto lives = GENERATE(0ms, 900ms, 40'000ms, 500'000ms);
   Watcher w;
