@@ -182,18 +182,10 @@ Result<cluster::Diagnosis> diagnose(const plan::Plan& plan, const cluster::Facts
   });
 }
 
-Result<int> check(const StepCommand& command) {
-  ASSIGN(auto inputs, read_inputs(command));
-  ASSIGN(auto found, find_cluster(command.context, inputs.request.name_space));
-  Connection connection(std::move(found), Access::write);  // dry runs and access reviews
-  connection.client.on_secret([&inputs](const Json& read) { conceal_also(inputs, cluster::secrets_of(read)); });
-  ASSIGN(auto facts, facts_of(connection));
-  cluster::DataContext data{cluster::has_addresses(inputs.request), inputs.request.cluster_configuration_secret};
+// `secret`: of the cluster; empty: that of the step.
+Result<int> check_cluster(step::Inputs& inputs, const std::string& secret, const cluster::Facts& facts, Connection& connection) {
+  cluster::DataContext data{cluster::has_addresses(inputs.request), secret};
   for (auto& [name, value] : process::own_environment()) data.environment.emplace(name, value);
-  if (data.has_addresses) {
-    ASSIGN(facts.stores,
-           await<std::string>(connection, [&](auto done) { cluster::find_stores(connection.client, connection.name_space, warn, std::move(done)); }));
-  }
   cluster::JobPlace place({.loop = connection.loop,
                            .transport = connection.transport,
                            .home = connection.client,
@@ -209,12 +201,39 @@ Result<int> check(const StepCommand& command) {
     ASSIGN(const bool readable, in_context("cluster_configuration_secret", configure(place, data.configuration_secret, connection)));
     if (!readable) return without_secret(place, place.missing_keys() ? place.missing_keys()->secret : data.configuration_secret, connection);
   }
-  for (const auto& notice : facts.notices) print_finding({cluster::Finding::Severity::warning, notice});
   ASSIGN(const auto plan, plan_of(inputs, facts, place, connection));
   for (const auto& notice : notices_of(inputs, plan)) print_finding({cluster::Finding::Severity::warning, notice});
   ASSIGN(const auto diagnosis, diagnose(plan, facts, std::move(data), place, connection));
   show_roles(diagnosis.missing, place);
   return diagnosis.failed() ? refused : 0;
+}
+
+// A run goes to the first that can take its job: one is enough.
+Result<int> check_clusters(step::Inputs& inputs, const std::vector<std::string>& secrets, const cluster::Facts& facts, Connection& connection) {
+  int code = refused;
+  for (const auto& secret : secrets) {
+    static_cast<void>(print(fmt::format("{}cluster of Secret {}\n", secret == secrets.front() ? "" : "\n", secret)));
+    const auto checked = check_cluster(inputs, secret, facts, connection);
+    if (!checked) print_finding({cluster::Finding::Severity::error, checked.error().message});
+    if (checked && *checked == 0) code = 0;
+  }
+  return code;
+}
+
+Result<int> check(const StepCommand& command) {
+  ASSIGN(auto inputs, read_inputs(command));
+  ASSIGN(auto found, find_cluster(command.context, inputs.request.name_space));
+  Connection connection(std::move(found), Access::write);  // dry runs and access reviews
+  connection.client.on_secret([&inputs](const Json& read) { conceal_also(inputs, cluster::secrets_of(read)); });
+  ASSIGN(auto facts, facts_of(connection));
+  if (cluster::has_addresses(inputs.request)) {
+    ASSIGN(facts.stores,
+           await<std::string>(connection, [&](auto done) { cluster::find_stores(connection.client, connection.name_space, warn, std::move(done)); }));
+  }
+  for (const auto& notice : facts.notices) print_finding({cluster::Finding::Severity::warning, notice});
+  const auto& secrets = inputs.request.cluster_configuration_secrets;
+  if (secrets.size() > 1) return check_clusters(inputs, secrets, facts, connection);
+  return check_cluster(inputs, secrets.empty() ? "" : secrets.front(), facts, connection);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ std::optional<std::string> without_effect_here(const plan::Request& request) {
   if (request.job_options.is_object()) add_options(request.job_options, found);
   if (is_given(request.node_selector)) found.emplace_back("node_selector");
   if (!request.pvc_name.empty()) found.emplace_back("pvc_name");
-  if (!request.cluster_configuration_secret.empty()) found.emplace_back("cluster_configuration_secret");
+  if (!request.cluster_configuration_secrets.empty()) found.emplace_back("cluster_configuration_secret");
   if (found.empty()) return std::nullopt;
   return fmt::format("ignored on this machine ({} only in a cluster): {}", found.size() == 1 ? "it applies" : "they apply", join(found, ", "));
 }

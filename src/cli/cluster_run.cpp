@@ -107,7 +107,7 @@ class ClusterRun {
     options.seed = random_seed();
     options.wants_stores = cluster::has_addresses(m_inputs.request);
     options.as_train_model_job = m_inputs.request.as_train_model_job;
-    options.configuration_secret = m_inputs.request.cluster_configuration_secret;
+    options.configuration_secrets = m_inputs.request.cluster_configuration_secrets;
     for (auto& [name, value] : process::own_environment()) options.environment.emplace(name, value);
     options.make_plan = [this](const cluster::Facts& facts, const std::string& name_space) {
       return plan_in_cluster(m_inputs.request, facts, name_space);

@@ -173,11 +173,18 @@ void Preflight::check_quotas() {
       log(warning, "no permission to read quotas: cannot tell whether they are sufficient");
     } else {
       const auto sentences = quota_shortfalls(*answer, job_types::find(m_plan.job_type).replicas(m_plan), m_plan.options.gpu_resource);
-      for (const auto& sentence : sentences) log(warning, sentence + "; the job would wait");
+      report_waits(sentences);
       if (sentences.empty()) log(ok, (*answer)["items"].empty() ? "no quota" : "the quotas are sufficient");
     }
     check_nodes();
   });
+}
+
+void Preflight::report_waits(const std::vector<std::string>& sentences) {
+  for (const auto& sentence : sentences) {
+    log(warning, sentence + "; the job would wait");
+    m_diagnosis.waits.push_back(sentence);
+  }
 }
 
 // Few accounts may list nodes; nothing is said without that permission.
@@ -187,7 +194,7 @@ void Preflight::check_nodes() {
                          [this](const kube::Answer& answer) {
                            if (answer) {
                              const auto sentences = pods_without_node(m_pods, *answer);
-                             for (const auto& sentence : sentences) log(warning, sentence + "; the job would wait");
+                             report_waits(sentences);
                              if (sentences.empty()) log(ok, "each pod fits on a node");
                            }
                            m_sink.done(std::move(m_diagnosis));

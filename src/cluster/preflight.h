@@ -23,6 +23,7 @@ namespace trainstep::cluster {
 struct Diagnosis {
   MissingRoles missing;               // permissions, required or not
   std::vector<std::string> refusals;  // the findings that are errors, except for missing permissions
+  std::vector<std::string> waits;     // why the job would wait: quotas, nodes
   [[nodiscard]] bool failed() const { return !refusals.empty() || missing.lacks_needed(); }
 };
 
@@ -58,6 +59,7 @@ class Preflight {
   void try_pods();
   void check_quotas();
   void check_nodes();
+  void report_waits(const std::vector<std::string>& sentences);
   void ask_for_pods();
   void name_subject(bool of_step);
   void log(Finding::Severity severity, std::string text);

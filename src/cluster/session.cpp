@@ -20,18 +20,23 @@ Session::Session(Loop& loop, http::Transport& transport, std::shared_ptr<kube::C
       m_listeners(std::move(listeners)),
       m_own_facts({m_loop, m_home, m_options.name_space, m_options.pod, [this](const auto& line) { log(line); }},
                   [this](Result<Facts> facts) { facts_read(std::move(facts)); }),
-      m_place({.loop = m_loop,
-               .transport = m_transport,
-               .home = m_home,
-               .name_space = m_options.name_space,
-               .where = m_options.where,
-               .configuration_secret = m_options.configuration_secret,
-               .as_train_model_job = m_options.as_train_model_job,
-               .seed = m_options.seed + 1,
-               .attempt = attempt(),
-               .log = [this](const auto& line) { log(line); }}),
+      m_preference(m_options.configuration_secrets),
+      m_place(make_place(m_preference.secret(), [this](const auto& line) { log(line); })),
       m_signals(m_loop, in_pod()),
       m_early_stop({m_loop, m_signals, m_facts, in_pod(), [this] { out_of_time(); }, [this] { m_own_facts.continue_with_run_id(); }}) {}
+
+std::unique_ptr<JobPlace> Session::make_place(const std::string& secret, std::function<void(const std::string&)> log) {
+  return std::make_unique<JobPlace>(JobPlace::Context{.loop = m_loop,
+                                                      .transport = m_transport,
+                                                      .home = m_home,
+                                                      .name_space = m_options.name_space,
+                                                      .where = m_options.where,
+                                                      .configuration_secret = secret,
+                                                      .as_train_model_job = m_options.as_train_model_job,
+                                                      .seed = m_options.seed + 1,
+                                                      .attempt = attempt(),
+                                                      .log = std::move(log)});
+}
 
 void Session::log(const std::string& line) {
   for (auto* listener : m_listeners) listener->info(m_loop.now(), line);
@@ -61,21 +66,83 @@ void Session::facts_read(Result<Facts> facts) {
   if (m_early_stop.has_begun()) limit_early_stop();  // the grace of our own pod
   m_workflow_monitor =
       std::make_unique<WorkflowMonitor>(m_home, m_facts, [this](const std::string& what) { seen_cancel(what); }, [this] { own_pod_not_seen(); });
-  m_place.take_facts(m_facts);
-  m_earlier_job = std::make_unique<EarlierJob>(EarlierJob::Context{m_place, *m_order, attempt(), !in_pod()});
+  if (!m_preference.has_several()) return use_cluster();
+  const auto plan = make_plan();
+  plan && !plan->fresh_run ? search_clusters() : use_cluster();
+}
+
+// With several clusters, the job of an earlier attempt may be in another one than this attempt would choose.
+void Session::search_clusters() {
+  ClusterSearch::Context context{.home = m_home,
+                                 .order = *m_order,
+                                 .facts = m_facts,
+                                 .secrets = m_preference.secrets(),
+                                 .attempt = attempt(),
+                                 .at_shell = !in_pod(),
+                                 .may_be_first = in_pod() && m_facts.attempts_before == 0,
+                                 .make_place = [this](const auto& secret) { return make_place(secret, [](const auto& /*line*/) {}); },
+                                 .make_plan = [this](const auto& name_space) { return m_options.make_plan(m_facts, name_space); }};
+  m_cluster_search = std::make_unique<ClusterSearch>(std::move(context), [this](const ClusterSearch::Found& found) {
+    m_loop.post(m_lifetime.bind([this, found] { searched(found); }));
+  });
+  if (m_early_stop.has_begun()) m_cluster_search->hurry();
+}
+
+void Session::searched(const ClusterSearch::Found& found) {
+  if (m_over) return;
+  const bool may_be_first = in_pod() && m_facts.attempts_before == 0;
+  m_cluster_search.reset();
+  if (found.cluster) {
+    m_preference.choose(*found.cluster);
+    return use_cluster();
+  }
+  if (m_early_stop.has_begun()) return finish_early(m_early_stop.cancelled(found.unknown.empty() ? "before a job was created" : what_may_be_left()));
+  for (const auto& [cluster, why] : found.unknown) {
+    if (!may_be_first) return finish_early(result::from_error(in_context("cannot tell whether a job of this run exists", why)));
+    m_preference.refuse(cluster, why);
+    log(why.message + "; if this is not the first attempt, its job may still exist there");
+  }
+  if (m_preference.is_refused() && !m_preference.next()) return finish_early(result::from_error(m_preference.none()));
+  use_cluster();
+}
+
+void Session::use_cluster() {
+  m_preflight.reset();
+  m_data.reset();
+  m_adoption.reset();
+  m_plan_preparation.reset();
+  m_earlier_job.reset();
+  m_place = make_place(m_preference.secret(), [this](const auto& line) { log(line); });
+  m_place->take_facts(m_facts);
+  m_earlier_job = std::make_unique<EarlierJob>(EarlierJob::Context{*m_place, *m_order, attempt(), !in_pod()});
   prepare_plan();
 }
 
+// The current cluster cannot take the job, or only later (`wait`): goes on to the next one, if there is any.
+void Session::go_elsewhere(const Error& why, bool wait) {
+  const bool others = m_preference.has_others() && !m_early_stop.has_begun();
+  wait ? m_preference.postpone(why.message) : m_preference.refuse(why);
+  if (!others) return finish_early(result::from_error(m_preference.has_several() ? m_preference.none() : why));
+  const auto refused = m_preference.secret();
+  m_preference.next();
+  log(fmt::format("{}{}; trying Secret {}", wait ? "Secret " + refused + ": the job would wait: " : "", why.message, m_preference.secret()));
+  m_plan_preparation->leave();
+  m_adoption->leave();
+  m_loop.post(m_lifetime.bind([this] {
+    if (!m_over) use_cluster();
+  }));
+}
+
 void Session::prepare_plan() {
-  const auto failed = [this](const Error& why) { finish_early(result::from_error(why)); };
+  const auto failed = [this](const Error& why) { go_elsewhere(why, false); };
   PlanPreparation::Context of_plan{.loop = m_loop,
                                    .transport = m_transport,
                                    .home = m_home,
-                                   .place = m_place,
+                                   .place = *m_place,
                                    .facts = m_facts,
                                    .name_space = m_options.name_space,
                                    .wants_stores = m_options.wants_stores,
-                                   .configuration_secret = m_options.configuration_secret,
+                                   .configuration_secret = m_preference.secret(),
                                    .is_observer = m_options.existing.has_value(),
                                    .in_pod = in_pod(),
                                    .make_plan = [this] { return make_plan(); },
@@ -85,7 +152,7 @@ void Session::prepare_plan() {
       PlanPreparation::Sink{[this](plan::Plan plan) { follow_plan(std::move(plan)); }, [this](const Error& why) { m_adoption->look(why); }, failed});
   EarlierJobAdoption::Context of_adoption{.loop = m_loop,
                                           .job = *m_earlier_job,
-                                          .place = m_place,
+                                          .place = *m_place,
                                           .preparation = *m_plan_preparation,
                                           .is_observer = m_options.existing.has_value(),
                                           .make_plan = [this] { return make_plan(); },
@@ -117,26 +184,34 @@ void Session::follow_plan(plan::Plan plan) {
   m_plan_preparation->leave();
   m_adoption->leave();
   m_plan = std::make_unique<plan::Plan>(std::move(plan));
-  log(fmt::format("version {} · {} on Kubernetes ({}) · run {}", TRAINSTEP_VERSION, m_plan->job_type, m_place.where(), m_plan->run_id));
+  log(fmt::format("version {} · {} on Kubernetes ({}) · run {}", TRAINSTEP_VERSION, m_plan->job_type, m_place->where(), m_plan->run_id));
   if (m_plan->data.has_agent() && !m_plan->data.only_lease) make_data();
   const bool stopped = m_early_stop.has_begun();
   if (m_data && !stopped)
     if (auto claimed = m_data->claim_outputs(); !claimed) return finish_early(result::from_error(claimed.error()));
   if (m_why_no_create && !stopped) log(describe_wait(*m_plan, *m_why_no_create));
   if (stopped || m_why_no_create) return begin_to_follow();
-  if (m_place.is_remote() && !m_options.existing) return run_preflight();
+  if ((m_place->is_remote() || m_preference.has_several()) && !m_options.existing) return run_preflight();
   m_data ? prepare_data() : begin_to_follow();
 }
 
 void Session::run_preflight() {
-  DataContext data{m_options.wants_stores, m_options.configuration_secret};
+  DataContext data{m_options.wants_stores, m_preference.secret()};
   data.environment = m_options.environment;
-  StepPreflight::Context context{m_loop,  m_transport,    *m_plan,         m_facts,
-                                 m_place, *m_earlier_job, std::move(data), [this](const auto& line) { log(line); }};
-  m_preflight =
-      std::make_unique<StepPreflight>(std::move(context), StepPreflight::Sink{[this] { m_data ? prepare_data() : begin_to_follow(); },
-                                                                              [this](const Error& why) { finish_early(result::from_error(why)); }});
+  StepPreflight::Context context{m_loop,    m_transport,    *m_plan,         m_facts,
+                                 *m_place,  *m_earlier_job, std::move(data), m_preference.has_others(),
+                                 [this](const auto& line) { log(line); }};
+  StepPreflight::Sink sink{[this] { cluster_chosen(); }, [this](const Error& why) { go_elsewhere(why, false); },
+                           [this](const std::string& why) { go_elsewhere({ErrorKind::unavailable, why}, true); }};
+  m_preflight = std::make_unique<StepPreflight>(std::move(context), std::move(sink));
   m_preflight->begin();
+}
+
+void Session::cluster_chosen() {
+  if (m_preference.has_several())
+    log(fmt::format("using the cluster of Secret {} ({}){}", m_preference.secret(), m_place->where(),
+                    m_preference.wait().empty() ? "" : "; the job will wait: " + m_preference.wait()));
+  m_data ? prepare_data() : begin_to_follow();
 }
 
 std::unique_ptr<StepData> Session::data_of_job() {
@@ -144,7 +219,7 @@ std::unique_ptr<StepData> Session::data_of_job() {
       m_home, m_transport, m_options.name_space, m_options.environment, {}, m_options.seed + 2, [this](const std::string& line) { log(line); }};
   context.job_attempt = [this] { return m_backend ? m_backend->creating_attempt() : attempt(); };
   context.replaced = [this](const auto& done) { m_order->ask_replaced(done); };
-  m_place.add_keys(context, *m_plan);
+  m_place->add_keys(context, *m_plan);
   return std::make_unique<StepData>(*m_plan, std::move(context));
 }
 
@@ -185,14 +260,14 @@ void Session::run() {
   auto job_rules = job_rules_of(*m_plan);
   job_rules.is_observer = existing;
   m_backend =
-      std::make_unique<ClusterBackend>(m_place.client(), *m_plan, m_place.facts(), m_place.name_space(), attempt(), std::move(m_options.existing));
+      std::make_unique<ClusterBackend>(m_place->client(), *m_plan, m_place->facts(), m_place->name_space(), attempt(), std::move(m_options.existing));
   m_backend->ordered_by(*m_order);
   if (existing)
     m_backend->observe_only();
   else if (m_early_stop.has_begun())
     m_backend->only_end();
   else
-    m_backend->create_with_job(m_place.owned_objects(*m_plan));
+    m_backend->create_with_job(m_place->owned_objects(*m_plan));
   if (m_why_no_create) m_backend->only_follow(*m_why_no_create);
   if (m_signals.first()) m_backend->forbid_create();
   job_rules.at_shell = !in_pod();
@@ -251,8 +326,8 @@ void Session::published(Result<void> result) {
 
 void Session::conclude(const result::Verdict& verdict, std::function<void(std::string)> done) {
   StepCleanup::Context context{.loop = m_loop,
-                               .client = m_place.client(),
-                               .name_space = m_place.name_space(),
+                               .client = m_place->client(),
+                               .name_space = m_place->name_space(),
                                .plan = m_plan.get(),
                                .backend = m_backend.get(),
                                .data = m_data.get(),
@@ -311,7 +386,7 @@ void Session::stop_runner(int signal, std::optional<WorkflowMonitor::Eviction> e
   // KFP's launcher does not always kill: its shortest time only counts if a job is left to the next attempt.
   if (eviction || (signal == SIGTERM && in_pod() && !m_facts.launcher)) m_backend->set_kill_time(killed_at());
   if (eviction) {
-    if (eviction->since && !m_place.is_remote()) m_backend->set_end_began(*eviction->since);
+    if (eviction->since && !m_place->is_remote()) m_backend->set_end_began(*eviction->since);
     m_runner->post(follow::EvictionSeen{std::move(eviction->what), retried});
   }
   m_runner->request_stop(signal);
@@ -342,7 +417,8 @@ std::string Session::known_run() const {
 void Session::hurry() {
   if (m_runner) return;
   m_home.hurry();
-  m_place.hurry();
+  m_place->hurry();
+  if (m_cluster_search) m_cluster_search->hurry();
 }
 
 void Session::limit_early_stop() { m_early_stop.limit(!m_facts_known && !m_options.run_id.empty()); }
@@ -360,6 +436,7 @@ void Session::stop_early(int signal, std::optional<WorkflowMonitor::Eviction> ev
   if (!m_facts_known) return m_own_facts.read_own_pod_before_stop();
   if (const auto plan = make_plan(); plan && plan->fresh_run)
     return finish_early(m_early_stop.cancelled(what.empty() ? "before a job was created" : what + " before a job was created"));
+  if (m_cluster_search) return;
   m_adoption->stop();
   if (!m_plan_preparation->stop()) m_adoption->look_after(Duration(0));
   if (m_preflight && m_preflight->leave()) return m_loop.post(m_lifetime.bind([this] { stop_and_conclude(); }));
@@ -387,6 +464,7 @@ void Session::stop_and_conclude() {
 void Session::finish_early(result::Verdict verdict) {
   m_over = true;
   m_own_facts.leave();
+  if (m_cluster_search) m_cluster_search->leave();
   if (m_plan_preparation) m_plan_preparation->leave();
   if (m_adoption) m_adoption->leave();
   if (m_preflight) m_preflight->leave();

@@ -13,6 +13,8 @@
 #include "base/lifetime.h"
 #include "cluster/attempt_order.h"
 #include "cluster/backend.h"
+#include "cluster/cluster_preference.h"
+#include "cluster/cluster_search.h"
 #include "cluster/data_preparation.h"
 #include "cluster/earlier_job.h"
 #include "cluster/earlier_job_adoption.h"
@@ -43,7 +45,7 @@ struct SessionOptions {
   std::optional<Submitted> existing;               // attach: follow this job, create none
   std::optional<Facts> facts;                      // attach: used instead of our own pod
   bool wants_stores = false;                       // an input or output has an address in an object store
-  std::string configuration_secret;                // cluster_configuration_secret: another cluster for the job, a bucket for its data; empty: none
+  std::vector<std::string> configuration_secrets;  // cluster_configuration_secret: other clusters for the job, and a bucket for its data
   bool as_train_model_job = false;                 // plan::Request::as_train_model_job
   std::map<std::string, std::string> environment;  // of this process: credentials of object stores
   // The plan, once it is known who we are and where the job is to be created. Errors: input.
@@ -80,8 +82,14 @@ class Session {
   void conclude(const result::Verdict& verdict, std::function<void(std::string problem)> done);
 
  private:
-  [[nodiscard]] Result<plan::Plan> make_plan() const { return m_options.make_plan(m_facts, m_place.name_space()); }
+  [[nodiscard]] Result<plan::Plan> make_plan() const { return m_options.make_plan(m_facts, m_place->name_space()); }
+  [[nodiscard]] std::unique_ptr<JobPlace> make_place(const std::string& secret, std::function<void(const std::string& line)> log);
   void facts_read(Result<Facts> facts);
+  void search_clusters();
+  void searched(const ClusterSearch::Found& found);
+  void use_cluster();
+  void go_elsewhere(const Error& why, bool wait);
+  void cluster_chosen();
   void prepare_plan();
   void read_again();
   void adopt(plan::Plan plan, std::optional<Error> why);
@@ -128,12 +136,14 @@ class Session {
   Facts m_facts;
   bool m_facts_known = false;  // the facts are
   OwnFacts m_own_facts;
-  JobPlace m_place;
+  ClusterPreference m_preference;
+  std::unique_ptr<JobPlace> m_place;  // in the current cluster of the preference
   StopSignals m_signals;
   EarlyStop m_early_stop;
   // Once the facts are known:
   std::unique_ptr<AttemptOrder> m_order;
   std::unique_ptr<WorkflowMonitor> m_workflow_monitor;  // until the training has ended
+  std::unique_ptr<ClusterSearch> m_cluster_search;  // while it is unknown whether a job is in one of several clusters
   std::unique_ptr<EarlierJob> m_earlier_job;
   std::unique_ptr<PlanPreparation> m_plan_preparation;
   std::unique_ptr<EarlierJobAdoption> m_adoption;

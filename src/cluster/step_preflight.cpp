@@ -42,11 +42,17 @@ void StepPreflight::ask(bool again) {
 }
 
 void StepPreflight::asked(const Result<Diagnosis>& diagnosis, bool again) {
-  if (!diagnosis || !diagnosis->failed()) return pass();
+  if (!diagnosis || !diagnosis->failed()) return judge_wait(diagnosis ? trainstep::join(diagnosis->waits, "; ") : diagnosis.error().message);
   if (again) return refuse(*diagnosis);
   m_timer = m_context.loop.timer(before_second_look, [this] {
     if (m_in_progress) ask(true);
   });
+}
+
+void StepPreflight::judge_wait(const std::string& why) {
+  if (why.empty() || !m_context.has_others) return pass();
+  m_in_progress = false;
+  m_sink.would_wait(why);
 }
 
 void StepPreflight::refuse(const Diagnosis& diagnosis) {

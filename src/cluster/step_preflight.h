@@ -15,8 +15,8 @@
 
 namespace trainstep::cluster {
 
-// What `check` would report as an error ends the step. Nothing is asked if a job of an earlier attempt is there, and silence decides nothing: the
-// submission waits for a server that is away.
+// What `check` would report as an error refuses the cluster. Nothing is asked if a job of an earlier attempt is there. Silence, a quota that is used up
+// and nodes that are too small decide nothing: the job would wait – if it must.
 class StepPreflight {
  public:
   struct Context {
@@ -27,11 +27,13 @@ class StepPreflight {
     JobPlace& place;
     EarlierJob& job;
     DataContext data;
+    bool has_others;  // another cluster could get the job instead
     std::function<void(const std::string& line)> log;
   };
   struct Sink {
     std::function<void()> passed;
     std::function<void(Error why)> refused;
+    std::function<void(std::string why)> would_wait{};  // only if another cluster could get the job
   };
 
   // References must outlive it.
@@ -47,6 +49,7 @@ class StepPreflight {
  private:
   void ask(bool again);
   void asked(const Result<Diagnosis>& diagnosis, bool again);
+  void judge_wait(const std::string& why);
   void refuse(const Diagnosis& diagnosis);
   void pass();
 

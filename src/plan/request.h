@@ -39,7 +39,7 @@ struct Request {
   std::string pvc_size = "10Gi";
   std::string cpus, memory, gpus;  // Kubernetes quantities; empty: not given
   std::string tensorboard_s3_address;
-  std::string cluster_configuration_secret;
+  std::vector<std::string> cluster_configuration_secrets;  // in the order of preference
   bool as_train_model_job = false;    // inputs that are not given have the defaults of the component of that name (step/train_model_job.h)
   std::string run_id;                 // empty: derived from `identity`, else random
   std::string identity;               // the same for all attempts of one step (docs/cluster.md, What happens); empty outside a workflow

@@ -23,7 +23,7 @@ const std::vector<Field>& input_fields() {
       {"gpus", text, "GPUs of each replica"},
       {"memory", text, "memory of each replica: 32Gi"},
       {"tensorboard_s3_address", text, "TENSORBOARD_S3_ADDRESS of the training program"},
-      {"cluster_configuration_secret", text, "Secret that names another cluster and its object store"},
+      {"cluster_configuration_secret", text, "Secret that names another cluster and its object store; several in order of preference: gpu-a,gpu-b"},
       {"distribution_specification", object, "how the training is distributed: distribution_type, number_of_workers, …"},
       {"job_options", object, "everything else: environment, volumes, limits per phase, …"},
       {"task_config", object, "filled in by KFP: resources, volumes, tolerations, … set on the task"},

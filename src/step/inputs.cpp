@@ -12,6 +12,7 @@
 #include "data/json_reader.h"
 #include "data/python_json.h"
 #include "data/secrets.h"
+#include "plan/names.h"
 #include "step/given.h"
 #include "step/named_files.h"
 #include "step/node_selector.h"
@@ -153,6 +154,18 @@ void offer_outputs(const Given& given, plan::Request& request) {
   }
 }
 
+// "gpu-a, gpu-b": in the order of preference.
+Result<std::vector<std::string>> secret_names(std::string_view list) {
+  std::vector<std::string> names;
+  for (const auto part : split(list, ',')) {
+    std::string name(trim(part));
+    TRY(plan::check_object_name("cluster_configuration_secret", name));
+    if (std::ranges::find(names, name) != names.end()) return input_error(fmt::format("cluster_configuration_secret: {} is named twice", name));
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
 Result<void> read_values(const Reader& reader, plan::Request& request) {
   ASSIGN(request.train_specification, reader.specification("train_specification"));
   if (trim(request.train_specification).empty())
@@ -171,13 +184,16 @@ Result<void> read_values(const Reader& reader, plan::Request& request) {
       {"memory", &plan::Request::memory},
       {"gpus", &plan::Request::gpus},
       {"tensorboard_s3_address", &plan::Request::tensorboard_s3_address},
-      {"cluster_configuration_secret", &plan::Request::cluster_configuration_secret},
       {"run_id", &plan::Request::run_id},
       {"namespace", &plan::Request::name_space},
   };
   for (const auto& [name, member] : words) {
     ASSIGN(auto word, reader.word(name));
     if (!word.empty()) request.*member = std::move(word);  // otherwise the default is kept
+  }
+  ASSIGN(const auto secrets, reader.word("cluster_configuration_secret"));
+  if (!secrets.empty()) {
+    ASSIGN(request.cluster_configuration_secrets, secret_names(secrets));
   }
   return {};
 }

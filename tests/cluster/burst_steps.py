@@ -3,6 +3,7 @@
 both, like a notebook, with the Roles of component/kubernetes/remote there, and here with no permission but to read one Secret.
 """
 import contextlib
+import json
 import shutil
 import subprocess
 import sys
@@ -10,13 +11,14 @@ import sys
 import pytest
 import yaml
 from cluster import ROOT, Cluster
-from cluster_cells import RESOURCES
+from cluster_cells import MORTAL, RESOURCES
 from control_plane import NODE_ADDRESS
 from data_steps import AGENT_IMAGE, BUCKET, PORT, DataStep, contents
 from sandbox import listen_on_loopback
+from surroundings import clean_environment
 
 ROLES = list(yaml.safe_load_all((ROOT / "component/kubernetes/remote/account.yaml").read_text(encoding="utf-8")))
-READS_SECRET = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["gpu"], "verbs": ["get"]}
+READS_SECRET = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["gpu", "full", "away"], "verbs": ["get"]}
 
 
 def named(kind, name):
@@ -24,12 +26,13 @@ def named(kind, name):
 
 
 class BurstStep(DataStep):
-    def __init__(self, cluster, store, there, program, tmp, kind, here, port, options):
+    def __init__(self, cluster, store, there, program, tmp, kind, here, port, add_secret, options):
         super().__init__(cluster, store, there, program, tmp, kind)
         self.words, self.environment = [], {"KUBECONFIG": str(here.kubeconfig), "http_proxy": f"http://127.0.0.1:{port}"}
         self.options = {"agent_image": AGENT_IMAGE, "environment": {"http_proxy": ""}, **options}
         self.files = {"a.csv": b"1,2,3\n", "b/c.bin": bytes(range(256)) * 50_000}
         self.process = None
+        self.add_secret = add_secret  # of another cluster, for cluster_configuration_secret: its name, and what is different from that of "gpu"
 
     def __enter__(self):
         return self
@@ -46,6 +49,14 @@ class BurstStep(DataStep):
         arguments = {name.replace("_", "-"): value for name, value in self.values().items()}
         places = {name: str(self.tmp / path) for name, path in {"train-dataset-dir": "set", "model-dir": "model", "results": "results", "metrics": "metrics"}.items()}
         return self.begin(arguments | places | {"cluster-configuration-secret": "gpu", "report": str(self.tmp / "report.html"), **more})
+
+    def check(self, secrets):
+        """`trainstep check` with these Secrets → exit code, output."""
+        words = [word for name, value in self.values().items() for word in (f"--{name.replace('_', '-')}", value if isinstance(value, str) else json.dumps(value))]
+        words += ["--train-dataset-dir", str(self.tmp / "set"), "--model-dir", str(self.tmp / "model"), "--cluster-configuration-secret", secrets]
+        done = subprocess.run([*MORTAL, str(self.program), "check", *words], env=clean_environment() | {"HOME": str(self.tmp)} | self.environment,
+                              cwd=self.tmp, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)  # fmt: skip
+        return done.returncode, done.stdout
 
     def left_there(self):
         """What is left of the step in its namespace of the other cluster, and in the bucket."""
@@ -94,7 +105,12 @@ def burst(cluster, home, store, store_port, program, tmp_path):
             "minio-url": store.url, "minio-bucket": BUCKET, "minio-job-folder": f"jobs/{there.name}",
             "minio-accesskey": store.access_key, "minio-secretkey": store.secret_key,
         }  # fmt: skip
-        home.api.create(f"/api/v1/namespaces/{here.name}/secrets", {"metadata": {"name": "gpu"}, "stringData": secret})
+
+        def add_secret(name, **changes):
+            values = secret | {key.replace("_", "-"): value for key, value in changes.items()}
+            home.api.create(f"/api/v1/namespaces/{here.name}/secrets", {"metadata": {"name": name}, "stringData": values})
+
+        add_secret("gpu")
         with contextlib.ExitStack() as steps:
-            yield lambda kind, **options: steps.enter_context(BurstStep(cluster, store, there, program, tmp_path, kind, here, store_port, options))
+            yield lambda kind, **options: steps.enter_context(BurstStep(cluster, store, there, program, tmp_path, kind, here, store_port, add_secret, options))
         shutil.rmtree(store.files / "jobs" / there.name, ignore_errors=True)

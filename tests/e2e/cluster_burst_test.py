@@ -5,6 +5,7 @@ import time
 
 import data_steps
 import pytest
+from burst_steps import named
 from data_steps import DISTRIBUTIONS, delivered
 
 CLUSTER = {"nodes": "real"}  # the other one
@@ -50,3 +51,43 @@ def test_a_step_that_is_killed_is_continued_by_the_next_attempt_which_finds_its_
     cluster.wait_for("apiserver", 30, lambda: step.job()["metadata"]["uid"] == uid)
     assert step.end() == 0 and "adopted" in step.output, step.output
     assert delivered(step.tmp / "model", step.files) and step.left_there() == [], step.output
+
+
+@pytest.fixture
+def full(cluster):
+    """A namespace of the other cluster whose quota has no room for a pod."""
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}
+    with cluster.namespace(named("Role", "trainstep")["rules"]) as space:
+        cluster.kubectl("create", "-n", space.name, "-f", "-", input=quota)
+        read = lambda: cluster.kubectl("get", "resourcequotas", "none", "-n", space.name)  # noqa: E731
+        cluster.wait_for("controller-manager", 30, lambda: "hard" in read().get("status", {}))
+        yield space
+
+
+def test_of_several_clusters_the_first_that_has_room_gets_the_job(burst, cluster, full):
+    step = burst("Job")
+    step.add_secret("away", remote_host="https://127.0.0.1:9")
+    step.add_secret("full", remote_token=full.token, remote_namespace=full.name)
+    assert step.start(**{"cluster-configuration-secret": "away,full,gpu"}).end() == 0, step.output
+    assert delivered(step.tmp / "model", step.files) and step.left_there() == [], step.output
+    assert "Secret away: " in step.output and "Secret full: the job would wait: quota none: pods: " in step.output
+    assert "using the cluster of Secret gpu (" in step.output
+    code, output = step.check("away,full")
+    assert code == 0 and "cluster of Secret away\nerror" in output and "the job would wait" in output, output
+    assert cluster.kubectl("get", "jobs,secrets,leases.coordination.k8s.io", "-n", full.name)["items"] == []
+
+
+def test_a_retried_step_finds_its_job_in_the_cluster_that_had_room_then(burst, cluster, full):
+    step = burst("Job")
+    step.command = SLOW
+    step.add_secret("full", remote_token=full.token, remote_namespace=full.name)
+    wanted = {"run-id": "again", "cluster-configuration-secret": "full,gpu"}
+    step.start(**wanted)
+    step.await_running()
+    step.process.kill()
+    step.process.communicate(timeout=10)
+    cluster.kubectl("delete", "resourcequotas", "none", "-n", full.name)
+    step.start(**wanted)
+    assert step.end() == 0 and "adopted" in step.output, step.output
+    assert delivered(step.tmp / "model", step.files) and step.left_there() == [], step.output
+    assert cluster.kubectl("get", "jobs", "-n", full.name)["items"] == []

@@ -156,7 +156,7 @@ TEST_CASE_METHOD(Cancelled, "objects that a cancelled job's pod still delivers e
       "minio:\n  default: {endpoint: \"store:9000\", disableSSL: true, forcePathStyle: true, credentials: {fromEnv: true}}\n"
       "s3:\n  default: {endpoint: \"http://store:9000\", disableSSL: true, forcePathStyle: true, region: us-east-1, "
       "credentials: {fromEnv: true}}\n";
-  options.configuration_secret.clear();
+  options.configuration_secrets.clear();
   prefix = "run/.trainstep/";
   put("run/model/notes", "of others");
   put("run/model/replaced", "before");

@@ -91,7 +91,7 @@ struct Behind {
     options.seed = 7;
     options.facts.emplace();
     options.facts->written = h.loop.now();  // our pod, by the clock of its cluster
-    options.configuration_secret = "other";
+    options.configuration_secrets = {"other"};
     options.make_plan = plan;
     session = std::make_unique<Session>(h.loop, h.server, std::move(credentials), std::move(options), std::vector<run::Listener*>{&told});
     session->begin([this](Session::Done done) { verdict = done.outcome.verdict; });

@@ -75,7 +75,7 @@ struct Attempts : FakeStore {
   void data_at_places(bool claim) {
     on_claim = claim;
     if (on_claim) options.facts->mounts = {{"models", folder.path().string(), ""}};
-    options.configuration_secret.clear();
+    options.configuration_secrets.clear();
     options.facts->stores =
         "minio:\n  default: {endpoint: \"store:9000\", region: minio, disableSSL: true, forcePathStyle: true, credentials: {fromEnv: true}}\n";
     options.environment = {{"AWS_ACCESS_KEY_ID", "key"}, {"AWS_SECRET_ACCESS_KEY", "secret"}};
@@ -774,7 +774,7 @@ struct Keys : Attempts {
   bool fetches = true;
 
   Keys() {
-    options.configuration_secret.clear();
+    options.configuration_secrets.clear();
     options.facts->folder = plan::JobFolder{"s3://bkt/jobs", {"http://store:9000", "us-east-1", true, "team-keys", "ak", "sk"}};
     options.make_plan = [this](const Facts&, const std::string&) {
       plan::Request request;

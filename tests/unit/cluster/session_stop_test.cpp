@@ -131,7 +131,7 @@ TEST_CASE_METHOD(Starting, "an API server that refuses the first question is nam
 }
 
 TEST_CASE_METHOD(Starting, "a job is looked for in time also where a Secret is awaited when the signal comes") {
-  options.configuration_secret = "training";
+  options.configuration_secrets = {"training"};
   away = "/secrets/";
   trouble = GENERATE(Reply::silent(), Reply::lost(), Reply::text("not ready", 503));
   until = 14s;
@@ -180,7 +180,7 @@ TEST_CASE_METHOD(Starting, "a job is ended also where one of its claims would be
 }
 
 TEST_CASE_METHOD(Starting, "for a job of a known run that could not be looked up, the command that deletes it is printed") {
-  options.configuration_secret = "training";
+  options.configuration_secrets = {"training"};
   away = "/secrets/";
   exists = false;  // in this cluster
   until = 1h;

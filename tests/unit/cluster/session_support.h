@@ -42,7 +42,7 @@ inline Reply secret(const std::string& name, const std::map<std::string, std::st
 inline cluster::SessionOptions bucket_options() {
   cluster::SessionOptions options;
   options.name_space = "team";
-  options.configuration_secret = "training";
+  options.configuration_secrets = {"training"};
   options.facts.emplace();
   options.facts->image = "trainstep:1";
   return options;

@@ -65,7 +65,7 @@ struct StoreStep : objectstore::test::FakeStore {
   }
   void as_train_model_job() { options.as_train_model_job = request.as_train_model_job = true; }
   void configured(std::map<std::string, std::string> values) {
-    options.configuration_secret = "training";
+    options.configuration_secrets = {"training"};
     configuration = std::move(values);
   }
   [[nodiscard]] Json own_pod() const {

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/cluster_search.h"
+
+#include <utility>
+
+#include "cluster/secret_credentials.h"
+
+namespace trainstep::cluster {
+namespace {
+
+constexpr kube::Retry secret_retry{.at_most = Duration(300'000), .doubts_refusals = true};
+
+}  // namespace
+
+ClusterSearch::ClusterSearch(Context context, std::function<void(const Found&)> done)
+    : m_context(std::move(context)), m_done(std::move(done)), m_candidates(m_context.secrets.size()), m_unsettled(m_candidates.size()) {
+  for (std::size_t i = 0; i < m_candidates.size(); ++i) {
+    auto& candidate = m_candidates[i];
+    candidate.place = m_context.make_place(m_context.secrets[i]);
+    candidate.place->take_facts(m_context.facts);
+    candidate.job = std::make_unique<EarlierJob>(EarlierJob::Context{*candidate.place, m_context.order, m_context.attempt, m_context.at_shell});
+    candidate.call = m_context.home.get(candidate.place->configuration_secret(), {}, secret_retry, [this, i](const kube::Answer& answer) {
+      if (!m_left) configured(i, answer);
+    });
+  }
+}
+
+void ClusterSearch::hurry() {
+  m_in_haste = true;
+  for (auto& candidate : m_candidates) candidate.place->hurry();
+}
+
+void ClusterSearch::configured(std::size_t candidate, const kube::Answer& answer) {
+  auto& place = *m_candidates[candidate].place;
+  const auto& secret = m_context.secrets[candidate];
+  auto connected = answer ? place.connect(*answer, m_in_haste) : about_secret(answer.error(), place.step_side().name_space, secret);
+  // What is missing of a bucket does not hide the cluster.
+  if (!connected && !place.is_remote()) return settle(candidate, std::move(connected.error()));
+  if (!place.is_remote() || !m_context.may_be_first || m_in_haste) return look(candidate);
+  m_candidates[candidate].first_contact = std::make_unique<FirstContact>(place.client(), secret, [this, candidate](std::optional<Error> why) {
+    if (m_left) return;
+    why ? settle(candidate, std::move(why)) : look(candidate);
+  });
+}
+
+void ClusterSearch::look(std::size_t candidate) {
+  auto& [place, job, first_contact, call] = m_candidates[candidate];
+  const auto plan = m_context.make_plan(place->name_space());
+  if (!plan) return settle(candidate, plan.error());
+  job->look(*plan, [this, candidate](const JobSearch::Answer& found) {
+    if (m_left) return;
+    if (!found) return settle(candidate, found.error().error);
+    if (!*found) return settle(candidate, std::nullopt);
+    m_found.cluster = candidate;
+    finish();
+  });
+}
+
+void ClusterSearch::settle(std::size_t candidate, std::optional<Error> why) {
+  if (why) m_found.unknown.emplace(candidate, std::move(*why));
+  if (--m_unsettled == 0) finish();
+}
+
+void ClusterSearch::finish() {
+  m_left = true;
+  m_done(m_found);
+}
+
+}  // namespace trainstep::cluster
