@@ -32,24 +32,17 @@ Result<void> JobPlace::connect(const Json& secret, bool in_haste) {
   return {};
 }
 
-// A token that never expires is a key of the other cluster; one that expires must be replaced in time.
-void JobPlace::warn_of_expiry(const kube::Credentials& credentials) const {
-  constexpr Duration soon = std::chrono::hours(24);
-  const auto now = m_context.loop.now();
-  const auto token = credentials.token->token(now);
-  const auto expiry = token ? kube::expiry_of(*token) : std::nullopt;
-  if (!expiry || *expiry > now + soon) return;
-  const auto when = *expiry <= now ? fmt::format("has expired at {}", to_rfc3339(*expiry))
-                                   : fmt::format("expires in {}", describe(std::chrono::duration_cast<Duration>(*expiry - now)));
-  m_context.log(fmt::format("Secret {}: the token for {} {}; put a new one into the Secret, which is read again when the server rejects the old one",
-                            m_context.configuration_secret, credentials.description, when));
+void JobPlace::renew_token() {
+  if (!m_remote || m_renewal) return;
+  m_renewal = std::make_unique<TokenRenewal>(TokenRenewal::Context{*m_remote, *m_token, m_context.configuration_secret, m_context.log});
 }
 
 // Nothing of our own cluster is known there.
 Result<void> JobPlace::connect_elsewhere(const Json& secret, bool in_haste) {
   ASSIGN(auto credentials, remote_credentials(secret));
-  warn_of_expiry(credentials);
-  credentials.token = std::make_unique<SecretToken>(m_context.home, configuration_secret(), credentials, m_context.log);
+  auto token = std::make_unique<SecretToken>(m_context.home, configuration_secret(), credentials, m_context.log);
+  m_token = token.get();
+  credentials.token = std::move(token);
   m_facts = facts_for_job_elsewhere(std::move(m_facts));
   m_facts.written.reset();  // by another clock
   m_name_space = credentials.name_space;

@@ -14,6 +14,7 @@
 #include "cluster/owned_objects.h"
 #include "cluster/remote.h"
 #include "cluster/step_data.h"
+#include "cluster/token_renewal.h"
 #include "http/transport.h"
 #include "kube/client.h"
 #include "objectstore/credentials.h"
@@ -63,6 +64,8 @@ class JobPlace {
   [[nodiscard]] const std::string& access_mode() const { return m_access_mode; }  // of claims that are created for the job; empty: not given
   [[nodiscard]] Side step_side() const { return {m_context.home, m_context.name_space, m_home_where}; }
   [[nodiscard]] Side job_side() const { return {client(), m_name_space, m_context.where}; }
+  // From now on the token for another cluster is renewed before it expires, if the server permits that.
+  void renew_token();
   // Requests to another cluster must not take long.
   void hurry();
 
@@ -84,11 +87,12 @@ class JobPlace {
 
  private:
   void warn_of_blanks(const plan::Plan& plan) const;
-  void warn_of_expiry(const kube::Credentials& credentials) const;
   Result<void> connect_elsewhere(const Json& secret, bool in_haste);
 
   Context m_context;
   std::unique_ptr<kube::Client> m_remote;  // of the cluster of the job, if it is another one
+  SecretToken* m_token = nullptr;          // its token
+  std::unique_ptr<TokenRenewal> m_renewal;
   std::string m_name_space, m_home_where;
   Facts m_facts;
   Json m_configuration;  // the Secret; null: none

@@ -41,7 +41,12 @@ void SecretToken::take(kube::Answer answer) {
   m_token = std::move(found->token);
   m_endpoint = std::move(found->endpoint);
   m_said.clear();
-  m_log(about + "; using its new one");
+  m_log(std::exchange(m_issued, false) ? about + " that it has issued; using that of the Secret" : about + "; using its new one");
+}
+
+void SecretToken::use(std::string issued) {
+  m_token = kube::fixed_token(std::move(issued));
+  m_issued = true;
 }
 
 void SecretToken::log_once(const std::string& line) {

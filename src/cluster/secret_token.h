@@ -12,7 +12,7 @@
 namespace trainstep::cluster {
 
 // If the server refuses the token, reads the Secret again from `home`, at most every ten seconds, and uses its token and certificates from then on.
-// If it cannot be read, is unchanged, or names another server, the old ones are kept. `say` reports the result.
+// If it cannot be read, is unchanged, or names another server, the old ones are kept. `log` reports the result.
 class SecretToken : public kube::TokenSource {
  public:
   using Log = std::function<void(const std::string&)>;
@@ -24,6 +24,8 @@ class SecretToken : public kube::TokenSource {
   bool ready(Time /*now*/) override { return !m_call; }
   Result<std::string> token(Time now) override { return m_token->token(now); }
   void refused() override;
+  // Uses this token, which the other cluster has issued, until it refuses it.
+  void use(std::string issued);
   [[nodiscard]] std::shared_ptr<const http::Endpoint> endpoint() const override { return m_endpoint; }
 
  private:
@@ -35,6 +37,7 @@ class SecretToken : public kube::TokenSource {
   kube::Path m_secret;
   std::string m_server;
   std::unique_ptr<kube::TokenSource> m_token;
+  bool m_issued = false;  // it is not that of the Secret
   std::shared_ptr<const http::Endpoint> m_endpoint;
   Log m_log;
   std::string m_said;

@@ -211,6 +211,7 @@ void Session::cluster_chosen() {
   if (m_preference.has_several())
     log(fmt::format("using the cluster of Secret {} ({}){}", m_preference.secret(), m_place->where(),
                     m_preference.wait().empty() ? "" : "; the job will wait: " + m_preference.wait()));
+  m_place->renew_token();
   m_data ? prepare_data() : begin_to_follow();
 }
 
@@ -250,6 +251,7 @@ void Session::replaced() {
 std::string Session::attempt() const { return fmt::format("{:016x}", m_options.seed); }
 
 void Session::begin_to_follow() {
+  m_place->renew_token();
   if (m_early_stop.has_begun()) return stop_and_conclude();
   run();
 }

@@ -98,6 +98,19 @@ class ServiceAccountToken : public FileToken {
   std::shared_ptr<const http::Endpoint> m_endpoint;
 };
 
+// An empty object: it is no JSON web token.
+Json claims_of(std::string_view token) {
+  const auto parts = split(token, '.');
+  if (parts.size() != 3) return Json::object();
+  std::string payload(parts[1]);
+  std::ranges::replace(payload, '-', '+');
+  std::ranges::replace(payload, '_', '/');
+  payload.resize((payload.size() + 3) / 4 * 4, '=');
+  const auto decoded = decode_base64(payload);
+  auto claims = decoded ? Json::parse(*decoded, nullptr, false) : Json::object();
+  return claims.is_object() ? claims : Json::object();
+}
+
 }  // namespace
 
 std::unique_ptr<TokenSource> fixed_token(std::string token) { return std::make_unique<FixedToken>(std::move(token)); }
@@ -108,18 +121,19 @@ std::unique_ptr<TokenSource> service_account_token(const std::filesystem::path& 
 
 std::optional<Time> expiry_of(std::string_view token) {
   constexpr std::int64_t latest = std::int64_t{1} << 40;
-  const auto parts = split(token, '.');
-  if (parts.size() != 3) return std::nullopt;
-  std::string payload(parts[1]);
-  std::ranges::replace(payload, '-', '+');
-  std::ranges::replace(payload, '_', '/');
-  payload.resize((payload.size() + 3) / 4 * 4, '=');
-  const auto decoded = decode_base64(payload);
-  if (!decoded) return std::nullopt;
-  const auto claims = Json::parse(*decoded, nullptr, false);
-  const auto* seconds = claims.is_object() ? find(claims, "exp") : nullptr;
+  const auto claims = claims_of(token);
+  const auto* seconds = find(claims, "exp");
   if (seconds == nullptr || !seconds->is_number_integer()) return std::nullopt;
   return Time(std::chrono::seconds(std::clamp<std::int64_t>(seconds->get<std::int64_t>(), 0, latest)));
+}
+
+std::optional<ServiceAccount> service_account_of(std::string_view token) {
+  const auto claims = claims_of(token);
+  const auto* subject = find(claims, "sub");
+  if (subject == nullptr || !subject->is_string()) return std::nullopt;
+  const auto parts = split(subject->get_ref<const std::string&>(), ':');
+  if (parts.size() != 4 || parts[0] != "system" || parts[1] != "serviceaccount" || parts[2].empty() || parts[3].empty()) return std::nullopt;
+  return ServiceAccount{std::string(parts[2]), std::string(parts[3])};
 }
 
 Result<std::string> checked_token(std::string_view text, std::string_view what) {

@@ -25,6 +25,12 @@ std::unique_ptr<TokenSource> service_account_token(const std::filesystem::path& 
 // verified.
 std::optional<Time> expiry_of(std::string_view token);
 
+// The service account of such a token (its claim sub: "system:serviceaccount:NAMESPACE:NAME"). nullopt: of none.
+struct ServiceAccount {
+  std::string name_space, name;
+};
+std::optional<ServiceAccount> service_account_of(std::string_view token);
+
 // Trims the token. Errors (input): it is empty, or is not valid in a header; `what` names it, its value is not shown.
 Result<std::string> checked_token(std::string_view text, std::string_view what);
 

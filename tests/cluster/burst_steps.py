@@ -25,6 +25,10 @@ def named(kind, name):
     return next(one for one in ROLES if (one["kind"], one["metadata"]["name"]) == (kind, name))
 
 
+# Those of the step there, whose account is called `step` in the tests.
+RULES = [rule | ({"resourceNames": ["step"]} if rule["resources"] == ["serviceaccounts/token"] else {}) for rule in named("Role", "trainstep")["rules"]]
+
+
 class BurstStep(DataStep):
     def __init__(self, cluster, store, there, program, tmp, kind, here, port, add_secret, options):
         super().__init__(cluster, store, there, program, tmp, kind)
@@ -96,11 +100,11 @@ def store_port(cluster, store):
 @pytest.fixture
 def burst(cluster, home, store, store_port, program, tmp_path):
     """burst("Job"): a step of `home` whose job goes to the other cluster, with local files for its data."""
-    with home.namespace([READS_SECRET]) as here, cluster.namespace(named("Role", "trainstep")["rules"]) as there:
+    with home.namespace([READS_SECRET]) as here, cluster.namespace(RULES) as there:
         for one in named("Role", "trainstep-pods"), named("RoleBinding", "trainstep-pods"):
             cluster.kubectl("create", "-n", there.name, "-f", "-", input=one)
         secret = {
-            "remote-host": cluster.server, "remote-token": there.token, "remote-namespace": there.name,
+            "remote-host": cluster.server, "remote-token": cluster.token(there.name, seconds=600), "remote-namespace": there.name,
             "remote-ca": (cluster.authority.folder / "ca.crt").read_text(),
             "minio-url": store.url, "minio-bucket": BUCKET, "minio-job-folder": f"jobs/{there.name}",
             "minio-accesskey": store.access_key, "minio-secretkey": store.secret_key,

@@ -5,7 +5,7 @@ import time
 
 import data_steps
 import pytest
-from burst_steps import named
+from burst_steps import RULES
 from data_steps import DISTRIBUTIONS, delivered
 
 CLUSTER = {"nodes": "real"}  # the other one
@@ -20,6 +20,7 @@ def test_a_step_here_trains_there_and_model_metrics_and_report_come_back(burst, 
     assert results["digest"]["agreed"] is True and json.loads((step.tmp / "metrics").read_text()) == {"accuracy": 0.97}
     assert "has read 2 files" in step.output and "0.97" in (step.tmp / "report.html").read_text(encoding="utf-8")
     assert step.left_there() == [], step.output
+    assert "has issued a new token for " in step.output  # that of the Secret is valid for ten minutes
 
 
 SLOW = ["python3", "-c", "import time; time.sleep(45)\n" + data_steps.PROGRAM.replace("TOGETHER", "")]
@@ -57,7 +58,7 @@ def test_a_step_that_is_killed_is_continued_by_the_next_attempt_which_finds_its_
 def full(cluster):
     """A namespace of the other cluster whose quota has no room for a pod."""
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}
-    with cluster.namespace(named("Role", "trainstep")["rules"]) as space:
+    with cluster.namespace(RULES) as space:
         cluster.kubectl("create", "-n", space.name, "-f", "-", input=quota)
         read = lambda: cluster.kubectl("get", "resourcequotas", "none", "-n", space.name)  # noqa: E731
         cluster.wait_for("controller-manager", 30, lambda: "hard" in read().get("status", {}))
