@@ -1,5 +1,6 @@
 #!/bin/bash
-# ./dev soak [MINUTES]: runs each fuzz target that long (default: 10), 100,000 simulated worlds and the data of as many jobs from a random seed on, then
+# ./dev soak [MINUTES]: runs each fuzz target that long (default: 10), 100,000 simulated worlds, as many steps with two
+# other clusters and the data of as many jobs from a random seed on, then
 # the unit tests repeatedly in random order, half as long, 2,000 random schedules of faults on a real control plane (FAULT_RUNS: their number,
 # FAULT_FIRST: the first seed), 1,000 runs with data whose pods and store fail (DATA_RUNS: their number), and the end-to-end tests twice.
 # SPDX-License-Identifier: Apache-2.0
@@ -24,6 +25,7 @@ done
 build release trainstep sim sim_data
 first=$((RANDOM * 32768 + RANDOM))
 step "100,000 worlds from seed $first" build/release/tests/sim/sim --first "$first" --seeds 100000
+step "100,000 steps with two other clusters from seed $first" build/release/tests/sim/sim --burst --first "$first" --seeds 100000
 step "the data of 100,000 jobs from seed $first" build/release/tests/sim/sim_data --first "$first" --seeds 100000
 
 build dev

@@ -2,15 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "agent/lease_watch.h"
 #include "kube/token_source.h"
-#include "plan/task.h"
-#include "result/pod_report.h"
+#include "sim/lease_agents.h"
 #include "sim/real_step.h"
 #include "support/catch.h"
 
@@ -33,11 +30,9 @@ struct Elsewhere {
       return script;
     });
     cluster->server.tokens().insert("t");
-    cluster->store.listen([this](const Happening& happening) {
-      if (happening.now->resource->plural == "pods") pod_heard(happening);
-    });
     link = std::make_unique<Network>(loop, cluster->server, trace, random.split(), Faults{});
     inside = std::make_unique<Network>(loop, cluster->server, trace, random.split(), Faults{});
+    agents = std::make_unique<LeaseAgents>(loop, *cluster, *inside, credentials(), random.split());
   }
   ~Elsewhere() { vanish(); }
 
@@ -73,32 +68,6 @@ struct Elsewhere {
     step.reset();
     own.reset();
   }
-  // What the agent in a pod does, as exec() puts it together.
-  void pod_heard(const Happening& happening) {
-    const auto& pod = *happening.now;
-    const std::string uid(pod.uid());
-    if (happening.sort == Happening::Sort::deleted || phase_of(pod) != "Running") return void(loop.post([this, uid] { agents.erase(uid); }));
-    const auto task = task_of(pod.object);
-    if (agents.contains(uid) || !task || !task->lease.wanted()) return;
-    const auto lapsed = [this, uid, attempt = task->attempt](const std::string& why) {
-      result::PodReport report;
-      report.attempt = attempt;
-      report.verdict_class = result::VerdictClass::capacity;
-      report.message = why;
-      report.primary = true;
-      cluster->kubelet.exit(uid, 5, result::to_text(report));
-    };
-    agents[uid] = std::make_unique<agent::LeaseWatch>(agent::LeaseWatch::Context{loop, *inside, random.next(), [](const auto&) {}, lapsed},
-                                                      credentials(), task->job, task->lease);
-  }
-  // Of a pod whose agent looks at the Lease; nullopt: another one's.
-  static std::optional<plan::Task> task_of(const Json& pod) {
-    const auto& container = pod["spec"]["containers"][0];
-    if (to_text(container.value("command", Json())).find("replica") != std::string::npos) return std::nullopt;
-    for (const auto& variable : container.value("env", Json::array()))
-      if (variable["name"] == plan::task_variable) return *plan::read_task(Json::parse(variable["value"].get<std::string>()));
-    return std::nullopt;
-  }
   [[nodiscard]] std::size_t running() const {
     const auto pods = cluster->training_pods();
     return static_cast<std::size_t>(
@@ -117,7 +86,7 @@ struct Elsewhere {
   std::unique_ptr<Network> link, inside;  // between the step and the cluster; within the cluster
   std::unique_ptr<StepLoop> own;
   std::unique_ptr<Step> step;
-  std::map<std::string, std::unique_ptr<agent::LeaseWatch>> agents;  // by the pod's uid
+  std::unique_ptr<LeaseAgents> agents;
   std::optional<result::Verdict> verdict;
   std::string said;
 };

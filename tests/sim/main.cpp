@@ -1,5 +1,6 @@
-// sim [--first SEED] [--seeds N] [--until-violated] | --seed SEED | --kills [--odd] | --cancels [--odd] | --serve: the whole step against the
-// simulated world.
+// sim [--burst] [--first SEED] [--seeds N] [--until-violated] | [--burst] --seed SEED | --kills [--odd] | --cancels [--odd] | --serve: the whole step
+// against the simulated world.
+//   --burst     a step whose job goes to one of two other clusters (burst_world.h)
 //   --seeds N   that many seeds from --first on (default 1); a violated promise is told, the first ones with their stories, and is exit code 1
 //   --until-violated   … and the first one is the end
 //   --seed S    this one alone, with everything that happened
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/burst_world.h"
 #include "sim/real_step.h"
 #include "sim/seeds.h"
 #include "sim/serve.h"
@@ -107,6 +109,15 @@ int main(int argc, char** argv) {
     if (word == "--cancels") return run_cancels(odd);
     if (word == "--serve") return serve(std::cin, std::cout), 0;
   }
+  if (std::ranges::find(words, "--burst") != words.end())
+    return run_seeds(
+        words,
+        [](std::uint64_t seed, bool trace) {
+          BurstWorld world(seed, trace);
+          auto violations = world.run();
+          return Lived{std::move(violations), world.story()};
+        },
+        "tools/sim.sh --burst");
   const Live live = [](std::uint64_t seed, bool trace) {
     World world(seed, {.overrides = {}, .trace = trace});
     auto violations = world.run(real_step, real_visitor);

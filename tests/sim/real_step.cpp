@@ -39,6 +39,7 @@ class RealStep : public Step, run::Listener {
     options.pod = {m_around.pod, m_around.node_id};
     options.where = "simulated";
     options.seed = m_around.seed;
+    options.configuration_secrets = m_around.scenario.clusters;
     options.make_plan = [this](const cluster::Facts& facts, const std::string& name_space) -> Result<plan::Plan> {
       plan::Request request;
       request.train_specification = R"({"image": "train:1", "command": ["train"]})";

@@ -145,6 +145,7 @@ struct Scenario {
   std::vector<Duration> kills;  // SIGKILL so long after the job's creation
   bool namesake = false;        // of a deleted job of this name events are still there
   bool sidecars = false;        // a webhook gives each pod a second container, whose name comes first; it ends after the program
+  std::vector<std::string> clusters = {};  // the Secrets of other clusters, in the order of preference; the rest of a scenario knows none
   std::optional<Visit> visit;
   [[nodiscard]] std::string describe() const;
 };
