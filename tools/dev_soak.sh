@@ -1,8 +1,8 @@
 #!/bin/bash
-# ./dev soak [MINUTES]: runs each fuzz target that long (default: 10), 100,000 simulated worlds, as many steps with two
-# other clusters and the data of as many jobs from a random seed on, then
-# the unit tests repeatedly in random order, half as long, 2,000 random schedules of faults on a real control plane (FAULT_RUNS: their number,
-# FAULT_FIRST: the first seed), 1,000 runs with data whose pods and store fail (DATA_RUNS: their number), and the end-to-end tests twice.
+# ./dev soak [MINUTES]: runs each fuzz target that long (default: 10), 100,000 simulated worlds, as many steps with two other clusters and the data of as
+# many jobs from a random seed on, then the unit tests repeatedly in random order, half as long, 2,000 random schedules of faults on a real control plane (FAULT_RUNS: their number,
+# FAULT_FIRST: the first seed), 1,000 runs with data whose pods and store fail (DATA_RUNS: their number), 500 steps with two other clusters (BURST_RUNS),
+# and the end-to-end tests twice.
 # SPDX-License-Identifier: Apache-2.0
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -46,4 +46,6 @@ step "${FAULT_RUNS:-2000} schedules of faults from seed $first" build/venv/e2e/b
   --first "$first" --runs "${FAULT_RUNS:-2000}"
 step "${DATA_RUNS:-1000} runs whose pods and store are lost, from seed $first" build/venv/e2e/bin/python tests/cluster/data_fault_runs.py \
   --first "$first" --runs "${DATA_RUNS:-1000}"
+step "${BURST_RUNS:-500} steps with two other clusters whose networks are cut, from seed $first" build/venv/e2e/bin/python tests/cluster/burst_runs.py \
+  --first "$first" --runs "${BURST_RUNS:-500}"
 step "end-to-end tests, twice" ctest --preset dev -L e2e --repeat until-fail:2

@@ -19,7 +19,7 @@
 
 namespace trainstep::cluster {
 
-// Looks in all of them at once. Nothing is changed there.
+// Looks in all of them at once. Nothing is changed there. Why, and what a silent cluster means: docs/adr/0037-several-clusters.md.
 class ClusterSearch {
  public:
   struct Context {

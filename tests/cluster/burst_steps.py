@@ -18,7 +18,7 @@ from sandbox import listen_on_loopback
 from surroundings import clean_environment
 
 ROLES = list(yaml.safe_load_all((ROOT / "component/kubernetes/remote/account.yaml").read_text(encoding="utf-8")))
-READS_SECRET = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["gpu", "full", "away"], "verbs": ["get"]}
+READS_SECRET = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["gpu", "full", "away", "spare"], "verbs": ["get"]}
 
 
 def named(kind, name):
@@ -64,10 +64,14 @@ class BurstStep(DataStep):
 
     def left_there(self):
         """What is left of the step in its namespace of the other cluster, and in the bucket."""
-        found = self.left()
-        for resource in "secrets", "leases.coordination.k8s.io", "persistentvolumeclaims":
-            found += [item["metadata"]["name"] for item in self.cluster.kubectl("get", resource, "-n", self.space.name)["items"]]
-        return found + sorted(contents(self.store.files / "jobs" / self.space.name))
+        return self.left() + self.left_in(self.space.name)
+
+    def left_in(self, name):
+        """The same of any namespace there, without its pods."""
+        found = []
+        for resource in RESOURCES[self.kind], "secrets", "leases.coordination.k8s.io", "persistentvolumeclaims":
+            found += [item["metadata"]["name"] for item in self.cluster.kubectl("get", resource, "-n", name)["items"]]
+        return found + sorted(contents(self.store.files / "jobs" / name))
 
     def job(self):
         [job] = self.cluster.kubectl("get", RESOURCES[self.kind], "-n", self.space.name)["items"]
@@ -77,8 +81,8 @@ class BurstStep(DataStep):
         self.cluster.wait_for("kubelet", 60, lambda: any(pod["status"]["phase"] == "Running" for pod in self.pods()))
 
 
-@pytest.fixture(scope="module")
-def home(cluster):
+@contextlib.contextmanager
+def home_of(cluster):
     """The step's own cluster."""
     with Cluster(cluster.folder.with_name(cluster.folder.name + "-home")) as started:
         started.start(without=["training-operator", "mpi-operator"])
@@ -86,29 +90,60 @@ def home(cluster):
     shutil.rmtree(started.folder)
 
 
+@contextlib.contextmanager
+def gate_to(*target, enter=lambda *words: list(words)):
+    """A process that forwards a port on loopback to `target` → port, process. Paused, it is a network without an answer."""
+    with listen_on_loopback() as gate:
+        words = [sys.executable, str(ROOT / "tests/cluster/gate.py"), str(gate.fileno()), *map(str, target)]
+        process = subprocess.Popen(enter(*words), pass_fds=[gate.fileno()], stdin=subprocess.DEVNULL)
+        try:
+            yield gate.getsockname()[1], process
+        finally:
+            process.kill()
+            process.wait()
+
+
+def store_gate(cluster):
+    """From where the S3 server of the other cluster is reached outside."""
+    return gate_to(NODE_ADDRESS, PORT, enter=cluster.sandbox.enter)
+
+
+@contextlib.contextmanager
+def there_of(cluster):
+    """A namespace of the other cluster with the Roles of component/kubernetes/remote."""
+    with cluster.namespace(RULES) as there:
+        for one in named("Role", "trainstep-pods"), named("RoleBinding", "trainstep-pods"):
+            cluster.kubectl("create", "-n", there.name, "-f", "-", input=one)
+        yield there
+
+
+def configuration(cluster, store, there):
+    """The keys of a Secret that names that namespace."""
+    return {
+        "remote-host": cluster.server, "remote-token": cluster.token(there.name, seconds=600), "remote-namespace": there.name,
+        "remote-ca": (cluster.authority.folder / "ca.crt").read_text(),
+        "minio-url": store.url, "minio-bucket": BUCKET, "minio-job-folder": f"jobs/{there.name}",
+        "minio-accesskey": store.access_key, "minio-secretkey": store.secret_key,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def home(cluster):
+    with home_of(cluster) as started:
+        yield started
+
+
 @pytest.fixture(scope="module")
 def store_port(cluster, store):
-    """The port on loopback from which the S3 server of the other cluster is reached."""
-    with listen_on_loopback() as gate:
-        words = [sys.executable, str(ROOT / "tests/cluster/gate.py"), str(gate.fileno()), NODE_ADDRESS, str(PORT)]
-        process = subprocess.Popen(cluster.sandbox.enter(*words), pass_fds=[gate.fileno()], stdin=subprocess.DEVNULL)
-        yield gate.getsockname()[1]
-        process.kill()
-        process.wait()
+    with store_gate(cluster) as (port, _):
+        yield port
 
 
 @pytest.fixture
 def burst(cluster, home, store, store_port, program, tmp_path):
     """burst("Job"): a step of `home` whose job goes to the other cluster, with local files for its data."""
-    with home.namespace([READS_SECRET]) as here, cluster.namespace(RULES) as there:
-        for one in named("Role", "trainstep-pods"), named("RoleBinding", "trainstep-pods"):
-            cluster.kubectl("create", "-n", there.name, "-f", "-", input=one)
-        secret = {
-            "remote-host": cluster.server, "remote-token": cluster.token(there.name, seconds=600), "remote-namespace": there.name,
-            "remote-ca": (cluster.authority.folder / "ca.crt").read_text(),
-            "minio-url": store.url, "minio-bucket": BUCKET, "minio-job-folder": f"jobs/{there.name}",
-            "minio-accesskey": store.access_key, "minio-secretkey": store.secret_key,
-        }  # fmt: skip
+    with home.namespace([READS_SECRET]) as here, there_of(cluster) as there:
+        secret = configuration(cluster, store, there)
 
         def add_secret(name, **changes):
             values = secret | {key.replace("_", "-"): value for key, value in changes.items()}

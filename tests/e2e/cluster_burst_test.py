@@ -3,6 +3,7 @@
 import json
 import time
 
+import burst_runs
 import data_steps
 import pytest
 from burst_steps import RULES
@@ -92,3 +93,10 @@ def test_a_retried_step_finds_its_job_in_the_cluster_that_had_room_then(burst, c
     assert step.end() == 0 and "adopted" in step.output, step.output
     assert delivered(step.tmp / "model", step.files) and step.left_there() == [], step.output
     assert cluster.kubectl("get", "jobs", "-n", full.name)["items"] == []
+
+
+def test_whatever_is_killed_and_cut_there_is_one_job_and_its_model_comes_back(cluster, home, store, store_port, program, tmp_path):
+    pair = type("Pair", (), {"cluster": cluster, "home": home, "store": store, "store_port": store_port})
+    for seed in range(3):
+        story = burst_runs.run(pair, program, tmp_path, seed)
+        assert not story, "\n".join(story)
