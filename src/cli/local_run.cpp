@@ -53,10 +53,8 @@ follow::Rules rules_of(const plan::Plan& plan) {
 }
 
 std::string opening(const plan::Plan& plan, const std::string& run_dir) {
-  std::vector<std::string> counts;
-  for (const auto& replicas : job_types::find(plan.job_type).replicas(plan)) counts.push_back(fmt::format("{} {}", replicas.count, replicas.type));
-  return fmt::format("version {} · {} on this machine: {} · run {} in {}", TRAINSTEP_VERSION, plan.job_type, join(counts, ", "), plan.run_id,
-                     run_dir);
+  return fmt::format("version {} · {} on this machine: {} · run {} in {}", TRAINSTEP_VERSION, plan.job_type, job_types::replica_counts(plan),
+                     plan.run_id, run_dir);
 }
 
 fs::path run_folder(const StepCommand& command, const plan::Plan& plan) {

@@ -24,13 +24,6 @@ constexpr Duration create_timeout{1'000};
 constexpr Duration look_for_create{1'000};
 constexpr int max_transient_errors = 6;  // refusals that may be temporary: ten seconds
 
-std::string counts(const plan::Plan& plan) {
-  std::string all;
-  for (const auto& replicas : job_types::find(plan.job_type).replicas(plan))
-    all += fmt::format("{}{} {}", all.empty() ? "" : ", ", replicas.count, replicas.type);
-  return all;
-}
-
 }  // namespace
 
 ClusterBackend::ClusterBackend(kube::Client& client, const plan::Plan& plan, const Facts& facts, std::string name_space, std::string attempt,
@@ -98,7 +91,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   m_seen.set_followed(m_submitted->followed);
   if (m_submitted->followed && !m_removal_wanted && !m_keep_wanted) return left_to_follower(is_followed);
   log(fmt::format("{} {} {} ({}) in namespace {}", m_submitted->adopted ? "adopted" : "created", m_submitted->resource.kind, m_plan.job_name,
-                  counts(m_plan), m_name_space));
+                  job_types::replica_counts(m_plan), m_name_space));
   emit(follow::JobFound{m_submitted->adopted, m_submitted->resource.keeps_backoff_limit, from_rfc3339(m_created), clusters_clock()});
   if (m_removal_wanted || m_keep_wanted) return go_on_with_found(m_submitted->object);
   if (!m_wanted.empty())

@@ -112,5 +112,7 @@ Result<void> check_options(const plan::Plan& plan);
 
 // "worker-1", "ps-0", "master-0"; "launcher" and "main" (Job), of which there is only one: the name of a replica in logs, folders and messages.
 std::string replica_name(const Replicas& replicas, int index);
+// "1 Master, 3 Worker": how many replicas of each type the job has.
+std::string replica_counts(const plan::Plan& plan);
 
 }  // namespace trainstep::job_types

@@ -107,4 +107,10 @@ std::string replica_name(const Replicas& replicas, int index) {
   return replicas.numbered ? fmt::format("{}-{}", lower(replicas.type), index) : lower(replicas.type);
 }
 
+std::string replica_counts(const plan::Plan& plan) {
+  std::vector<std::string> counts;
+  for (const auto& replicas : find(plan.job_type).replicas(plan)) counts.push_back(fmt::format("{} {}", replicas.count, replicas.type));
+  return join(counts, ", ");
+}
+
 }  // namespace trainstep::job_types
