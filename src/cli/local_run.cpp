@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include "base/poll_loop.h"
-#include "base/text.h"
 #include "base/write.h"
 #include "cli/app.h"
 #include "cli/cluster_only.h"

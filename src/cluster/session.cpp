@@ -71,6 +71,9 @@ void Session::facts_read(Result<Facts> facts) {
   plan && !plan->fresh_run ? search_clusters() : use_cluster();
 }
 
+// By the name of our node of the Workflow, which numbers the attempts.
+bool Session::may_be_first() const { return in_pod() && !m_facts.node_name.empty() && m_facts.attempts_before == 0; }
+
 // With several clusters, the job of an earlier attempt may be in another one than this attempt would choose.
 void Session::search_clusters() {
   ClusterSearch::Context context{.home = m_home,
@@ -79,7 +82,7 @@ void Session::search_clusters() {
                                  .secrets = m_preference.secrets(),
                                  .attempt = attempt(),
                                  .at_shell = !in_pod(),
-                                 .may_be_first = in_pod() && m_facts.attempts_before == 0,
+                                 .may_be_first = may_be_first(),
                                  .make_place = [this](const auto& secret) { return make_place(secret, [](const auto& /*line*/) {}); },
                                  .make_plan = [this](const auto& name_space) { return m_options.make_plan(m_facts, name_space); }};
   m_cluster_search = std::make_unique<ClusterSearch>(std::move(context), [this](const ClusterSearch::Found& found) {
@@ -90,7 +93,6 @@ void Session::search_clusters() {
 
 void Session::searched(const ClusterSearch::Found& found) {
   if (m_over) return;
-  const bool may_be_first = in_pod() && m_facts.attempts_before == 0;
   m_cluster_search.reset();
   if (found.cluster) {
     m_preference.choose(*found.cluster);
@@ -98,7 +100,7 @@ void Session::searched(const ClusterSearch::Found& found) {
   }
   if (m_early_stop.has_begun()) return finish_early(m_early_stop.cancelled(found.unknown.empty() ? "before a job was created" : what_may_be_left()));
   for (const auto& [cluster, why] : found.unknown) {
-    if (!may_be_first) return finish_early(result::from_error(in_context("cannot tell whether a job of this run exists", why)));
+    if (!may_be_first()) return finish_early(result::from_error(in_context("cannot tell whether a job of this run exists", why)));
     m_preference.refuse(cluster, why);
     log(why.message + "; if this is not the first attempt, its job may still exist there");
   }

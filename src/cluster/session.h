@@ -85,6 +85,7 @@ class Session {
   [[nodiscard]] Result<plan::Plan> make_plan() const { return m_options.make_plan(m_facts, m_place->name_space()); }
   [[nodiscard]] std::unique_ptr<JobPlace> make_place(const std::string& secret, std::function<void(const std::string& line)> log);
   void facts_read(Result<Facts> facts);
+  [[nodiscard]] bool may_be_first() const;
   void search_clusters();
   void searched(const ClusterSearch::Found& found);
   void use_cluster();
