@@ -59,7 +59,13 @@ def deploy(onnx: dsl.Input[dsl.Model], manifest: dsl.Output[dsl.Artifact]) -> st
 
 
 @dsl.pipeline(name="digits", description="Loads data, prepares them, trains on one or several workers, evaluates, converts to ONNX, deploys.")
-def digits(epochs: int = 8, distribution_type: str = "PyTorch", number_of_workers: int = 2, minimum_accuracy: float = 0.9):
+def digits(
+    epochs: int = 8,
+    distribution_type: str = "PyTorch",
+    number_of_workers: int = 2,
+    minimum_accuracy: float = 0.9,
+    cluster_configuration_secret: str = "",  # of another cluster to train in; empty: in that of the pipeline
+):
     prepared = preprocess(data=load().outputs["data"])
     training = train(
         train_dataset_dir=prepared.outputs["train_data"],
@@ -67,6 +73,7 @@ def digits(epochs: int = 8, distribution_type: str = "PyTorch", number_of_worker
         train_parameters={"train_dataset_dir": "train_dataset_dir", "model_dir": "model_dir", "epochs": epochs},
         distribution_specification={"distribution_type": distribution_type, "number_of_workers": number_of_workers},
         model_name="digits",
+        cluster_configuration_secret=cluster_configuration_secret,
     )
     # Each run is to train: with equal inputs KFP would hand out an earlier run's model. Loading and preparing may be skipped.
     training.set_caching_options(False)

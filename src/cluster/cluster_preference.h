@@ -1,5 +1,5 @@
-// Which of several clusters gets the job of a step: in the order of preference the first that can start it now, otherwise the first that can take it at
-// all. Pure.
+// Which of several clusters gets the job of a step: in the order of preference the first that can start it now, otherwise the first that can take it
+// at all. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

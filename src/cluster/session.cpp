@@ -85,9 +85,8 @@ void Session::search_clusters() {
                                  .may_be_first = may_be_first(),
                                  .make_place = [this](const auto& secret) { return make_place(secret, [](const auto& /*line*/) {}); },
                                  .make_plan = [this](const auto& name_space) { return m_options.make_plan(m_facts, name_space); }};
-  m_cluster_search = std::make_unique<ClusterSearch>(std::move(context), [this](const ClusterSearch::Found& found) {
-    m_loop.post(m_lifetime.bind([this, found] { searched(found); }));
-  });
+  m_cluster_search = std::make_unique<ClusterSearch>(
+      std::move(context), [this](const ClusterSearch::Found& found) { m_loop.post(m_lifetime.bind([this, found] { searched(found); })); });
   if (m_early_stop.has_begun()) m_cluster_search->hurry();
 }
 
@@ -200,8 +199,14 @@ void Session::follow_plan(plan::Plan plan) {
 void Session::run_preflight() {
   DataContext data{m_options.wants_stores, m_preference.secret()};
   data.environment = m_options.environment;
-  StepPreflight::Context context{m_loop,    m_transport,    *m_plan,         m_facts,
-                                 *m_place,  *m_earlier_job, std::move(data), m_preference.has_others(),
+  StepPreflight::Context context{m_loop,
+                                 m_transport,
+                                 *m_plan,
+                                 m_facts,
+                                 *m_place,
+                                 *m_earlier_job,
+                                 std::move(data),
+                                 m_preference.has_others(),
                                  [this](const auto& line) { log(line); }};
   StepPreflight::Sink sink{[this] { cluster_chosen(); }, [this](const Error& why) { go_elsewhere(why, false); },
                            [this](const std::string& why) { go_elsewhere({ErrorKind::unavailable, why}, true); }};

@@ -144,7 +144,7 @@ class Session {
   // Once the facts are known:
   std::unique_ptr<AttemptOrder> m_order;
   std::unique_ptr<WorkflowMonitor> m_workflow_monitor;  // until the training has ended
-  std::unique_ptr<ClusterSearch> m_cluster_search;  // while it is unknown whether a job is in one of several clusters
+  std::unique_ptr<ClusterSearch> m_cluster_search;      // while it is unknown whether a job is in one of several clusters
   std::unique_ptr<EarlierJob> m_earlier_job;
   std::unique_ptr<PlanPreparation> m_plan_preparation;
   std::unique_ptr<EarlierJobAdoption> m_adoption;

@@ -15,8 +15,8 @@
 
 namespace trainstep::cluster {
 
-// What `check` would report as an error refuses the cluster. Nothing is asked if a job of an earlier attempt is there. Silence, a quota that is used up
-// and nodes that are too small decide nothing: the job would wait – if it must.
+// What `check` would report as an error refuses the cluster. Nothing is asked if a job of an earlier attempt is there. Silence, a quota that is used
+// up and nodes that are too small decide nothing: the job would wait – if it must.
 class StepPreflight {
  public:
   struct Context {

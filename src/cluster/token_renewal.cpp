@@ -9,9 +9,9 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr Duration short_life{3'600'000};       // less is left: the token is renewed at once
-constexpr std::int64_t wanted_seconds = 14'400; // servers may grant another time
-constexpr Duration reported{86'400'000};        // an end that is nearer
+constexpr Duration short_life{3'600'000};        // less is left: the token is renewed at once
+constexpr std::int64_t wanted_seconds = 14'400;  // servers may grant another time
+constexpr Duration reported{86'400'000};         // an end that is nearer
 constexpr Duration least_pause{60'000};
 constexpr Duration request_limit{30'000};
 
@@ -65,7 +65,8 @@ void TokenRenewal::answered(const kube::Answer& answer) {
   m_expiry = expiry_of_answer(*answer, now());
   if (!std::exchange(m_renewed, true))
     m_context.log(fmt::format("{} has issued a new token for {}/{}: valid for {}, and renewed before it expires",
-                              m_context.client.credentials().description, m_account->name_space, m_account->name, describe(std::chrono::duration_cast<Duration>(m_expiry - now()))));
+                              m_context.client.credentials().description, m_account->name_space, m_account->name,
+                              describe(std::chrono::duration_cast<Duration>(m_expiry - now()))));
   plan();
 }
 
@@ -73,10 +74,10 @@ void TokenRenewal::answered(const kube::Answer& answer) {
 void TokenRenewal::report_expiry(const std::string& why) const {
   const auto left = std::chrono::duration_cast<Duration>(m_expiry - now());
   if (left > reported) return;
-  const auto when = left <= Duration(0) ? fmt::format("has expired at {}", to_rfc3339(m_expiry))
-                                        : fmt::format("expires in {}", describe(left));
-  m_context.log(fmt::format("Secret {}: the token for {} {}{}{}; put a new one into the Secret, which is read again when the server rejects the old one",
-                            m_context.secret, m_context.client.credentials().description, when, why.empty() ? "" : " and cannot be renewed: ", why));
+  const auto when = left <= Duration(0) ? fmt::format("has expired at {}", to_rfc3339(m_expiry)) : fmt::format("expires in {}", describe(left));
+  m_context.log(
+      fmt::format("Secret {}: the token for {} {}{}{}; put a new one into the Secret, which is read again when the server rejects the old one",
+                  m_context.secret, m_context.client.credentials().description, when, why.empty() ? "" : " and cannot be renewed: ", why));
 }
 
 }  // namespace trainstep::cluster

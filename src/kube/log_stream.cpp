@@ -90,7 +90,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
     std::optional<Stamp> stamp;
     LogCursor cursor;
     std::uint64_t delivered = 0;
-    std::string bytes{};                                // already on their way when it was held
+    std::string bytes{};                               // already on their way when it was held
     std::optional<Result<http::Response>> response{};  // it has ended
     void arrived(const http::Response&) {}
     void arrived(std::string_view more) { bytes.append(more); }
@@ -189,7 +189,8 @@ void LogStream::State::open() {
   const auto since = cursor.since().value_or(0);
   if (since > 0) query.emplace_back("sinceTime", to_rfc3339(Time(std::chrono::seconds(since))));
   stream = client.stream({"v1", "pods", source.name_space, source.pod, "log"}, query, "application/json, */*",
-                         reading_rest ? read_silence : follow_silence, {here(&State::head, connection), here(&State::data, connection), here(&State::done, connection)});
+                         reading_rest ? read_silence : follow_silence,
+                         {here(&State::head, connection), here(&State::data, connection), here(&State::done, connection)});
   if (held) client.hold_stream(stream, true);
 }
 

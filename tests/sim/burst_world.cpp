@@ -104,7 +104,8 @@ PodScript BurstWorld::pod_script() {
 
 void BurstWorld::write_secret(const std::string& name) {
   Json data = Json::object();
-  for (const auto& [key, value] : {std::pair<std::string, std::string>{"remote-host", "https://" + name}, {"remote-token", "t"}, {"remote-namespace", "lab"}})
+  for (const auto& [key, value] :
+       {std::pair<std::string, std::string>{"remote-host", "https://" + name}, {"remote-token", "t"}, {"remote-namespace", "lab"}})
     data[key] = encode_base64(value);
   m_home->store.create(*m_home->store.resource("v1", "secrets"),
                        {{"apiVersion", "v1"}, {"kind", "Secret"}, {"metadata", {{"name", name}, {"namespace", "lab"}}}, {"data", data}});
@@ -145,7 +146,8 @@ void BurstWorld::plan_cuts() {
       const auto from = m_loop.now() + m_random.between(Duration(0), m_random.chance(0.5) ? Duration(60s) : Duration(4h));
       site->link.add_outage({from, from + length, m_random.pick({Outage::Sort::silent, Outage::Sort::refused, Outage::Sort::unavailable})});
     }
-    if (m_random.chance(0.3)) m_loop.after(m_random.between(Duration(0), Duration(1h)), [this, it = site.get()] { set_quota(*it, m_random.chance(0.5)); });
+    if (m_random.chance(0.3))
+      m_loop.after(m_random.between(Duration(0), Duration(1h)), [this, it = site.get()] { set_quota(*it, m_random.chance(0.5)); });
   }
 }
 
@@ -216,7 +218,8 @@ void BurstWorld::die() {
 
 std::size_t BurstWorld::running(const Site& site) const {
   const auto pods = site.cluster.training_pods();
-  return static_cast<std::size_t>(std::ranges::count_if(pods, [](const auto& pod) { return phase_of(*pod) == "Running" || phase_of(*pod) == "Pending"; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(pods, [](const auto& pod) { return phase_of(*pod) == "Running" || phase_of(*pod) == "Pending"; }));
 }
 
 std::size_t BurstWorld::count(const Site& site, std::string_view group_version, std::string_view plural) const {
@@ -228,8 +231,10 @@ void BurstWorld::check_left(const std::string& when, bool all) {
   for (const auto& site : m_sites) {
     if (const auto pods = running(*site); pods > 0) m_violations.push_back(fmt::format("{}: {} pods run in {}", when, pods, site->name));
     if (!all) continue;
-    for (const auto& [version, plural] : {std::pair{"batch/v1", "jobs"}, {"kubeflow.org/v1", "pytorchjobs"}, {"kubeflow.org/v1", "tfjobs"}, {"coordination.k8s.io/v1", "leases"}})
-      if (const auto left = count(*site, version, plural); left > 0) m_violations.push_back(fmt::format("{}: {} {} left in {}", when, left, plural, site->name));
+    for (const auto& [version, plural] :
+         {std::pair{"batch/v1", "jobs"}, {"kubeflow.org/v1", "pytorchjobs"}, {"kubeflow.org/v1", "tfjobs"}, {"coordination.k8s.io/v1", "leases"}})
+      if (const auto left = count(*site, version, plural); left > 0)
+        m_violations.push_back(fmt::format("{}: {} {} left in {}", when, left, plural, site->name));
   }
 }
 
@@ -242,16 +247,18 @@ std::vector<std::string> BurstWorld::run() {
     m_verdict.reset();
     live(life, end, after);
     cancelled = end == End::cancelled && (!m_verdict || m_verdict->verdict_class == result::VerdictClass::cancelled);
-    const bool again = !m_verdict || m_verdict->verdict_class == result::VerdictClass::interrupted || m_verdict->verdict_class == result::VerdictClass::system ||
-                       m_verdict->verdict_class == result::VerdictClass::capacity;
+    const bool again = !m_verdict || m_verdict->verdict_class == result::VerdictClass::interrupted ||
+                       m_verdict->verdict_class == result::VerdictClass::system || m_verdict->verdict_class == result::VerdictClass::capacity;
     m_trace.log("world", "life {} ended: {}", life, m_verdict ? result::describe(*m_verdict) : "killed");
     if (!again || cancelled || m_random.chance(0.1)) break;
     const auto last_step = m_loop.now() + m_random.between(Duration(0), m_random.chance(0.7) ? Duration(10min) : Duration(90min));
     while (m_loop.step(last_step)) {
     }
   }
-  if (m_verdict && m_verdict->verdict_class == result::VerdictClass::succeeded && !m_succeeded) m_violations.emplace_back("success, but no job has succeeded");
-  if (m_verdict && m_verdict->verdict_class == result::VerdictClass::user && m_succeeded) m_violations.emplace_back("a failure of the program, but a job has succeeded");
+  if (m_verdict && m_verdict->verdict_class == result::VerdictClass::succeeded && !m_succeeded)
+    m_violations.emplace_back("success, but no job has succeeded");
+  if (m_verdict && m_verdict->verdict_class == result::VerdictClass::user && m_succeeded)
+    m_violations.emplace_back("a failure of the program, but a job has succeeded");
   m_loop.run_for(2 * lease + 10min);
   check_left("after the Lease", false);
   if (m_verdict && m_verdict->verdict_class == result::VerdictClass::succeeded && !m_doubts) check_left("after a success", true);

@@ -1,5 +1,5 @@
-// A step here whose job goes to one of two other clusters: the real step, two clusters with the agents of their pods, and a link to each that breaks. From
-// a seed, on virtual time.
+// A step here whose job goes to one of two other clusters: the real step, two clusters with the agents of their pods, and a link to each that breaks.
+// From a seed, on virtual time.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -77,9 +77,9 @@ class BurstWorld {
   std::unique_ptr<StepLoop> m_own;
   std::unique_ptr<Step> m_step;
   std::optional<result::Verdict> m_verdict;
-  bool m_succeeded = false;                // a job has, as its controller says
-  bool m_doubts = false;                   // the step has said that something may be left
-  std::map<std::string, Site*> m_jobs;     // that exist and are neither ended nor being deleted, by uid
+  bool m_succeeded = false;             // a job has, as its controller says
+  bool m_doubts = false;                // the step has said that something may be left
+  std::map<std::string, Site*> m_jobs;  // that exist and are neither ended nor being deleted, by uid
   std::vector<std::string> m_violations;
 };
 

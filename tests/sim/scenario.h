@@ -140,11 +140,11 @@ struct Scenario {
   Duration skew{0};                                        // the step's clock against the cluster's
   std::vector<std::pair<Duration, Duration>> clock_jumps;  // when, by how much
   Duration token_life{3'600'000};
-  bool token_kept = false;      // the step reads its token again only when it is refused
-  Duration death{300};          // SIGTERM → SIGKILL
-  std::vector<Duration> kills;  // SIGKILL so long after the job's creation
-  bool namesake = false;        // of a deleted job of this name events are still there
-  bool sidecars = false;        // a webhook gives each pod a second container, whose name comes first; it ends after the program
+  bool token_kept = false;                 // the step reads its token again only when it is refused
+  Duration death{300};                     // SIGTERM → SIGKILL
+  std::vector<Duration> kills;             // SIGKILL so long after the job's creation
+  bool namesake = false;                   // of a deleted job of this name events are still there
+  bool sidecars = false;                   // a webhook gives each pod a second container, whose name comes first; it ends after the program
   std::vector<std::string> clusters = {};  // the Secrets of other clusters, in the order of preference; the rest of a scenario knows none
   std::optional<Visit> visit;
   [[nodiscard]] std::string describe() const;
