@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/cluster_search.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "cluster/secret_credentials.h"
@@ -45,6 +47,11 @@ void ClusterSearch::configured(std::size_t candidate, const kube::Answer& answer
 
 void ClusterSearch::look(std::size_t candidate) {
   auto& [place, job, first_contact, call] = m_candidates[candidate];
+  if (place->is_remote())
+    place->client().on_trouble([this, where = place->where()](const std::string& reason) {
+      m_context.log(fmt::format("looking for a job of this run: {}: {}", where,
+                                reason.empty() ? "the API server is responding again" : reason + "; trying again"));
+    });
   const auto plan = m_context.make_plan(place->name_space());
   if (!plan) return settle(candidate, plan.error());
   job->look(*plan, [this, candidate](const JobSearch::Answer& found) {

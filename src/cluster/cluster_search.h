@@ -32,6 +32,7 @@ class ClusterSearch {
     bool may_be_first;  // there may be no earlier attempt: a server that does not answer within seconds is not waited for
     std::function<std::unique_ptr<JobPlace>(const std::string& secret)> make_place;
     std::function<Result<plan::Plan>(const std::string& name_space)> make_plan;
+    std::function<void(const std::string& line)> log;
   };
   struct Found {
     std::optional<std::size_t> cluster;    // of the first job that was found; unset: there is none where it could be looked for

@@ -84,7 +84,8 @@ void Session::search_clusters() {
                                  .at_shell = !in_pod(),
                                  .may_be_first = may_be_first(),
                                  .make_place = [this](const auto& secret) { return make_place(secret, [](const auto& /*line*/) {}); },
-                                 .make_plan = [this](const auto& name_space) { return m_options.make_plan(m_facts, name_space); }};
+                                 .make_plan = [this](const auto& name_space) { return m_options.make_plan(m_facts, name_space); },
+                                 .log = [this](const auto& line) { log(line); }};
   m_cluster_search = std::make_unique<ClusterSearch>(
       std::move(context), [this](const ClusterSearch::Found& found) { m_loop.post(m_lifetime.bind([this, found] { searched(found); })); });
   if (m_early_stop.has_begun()) m_cluster_search->hurry();

@@ -90,10 +90,10 @@ TEST_CASE_METHOD(Renewal, "a token with a long life is renewed late, one without
   }));
   answer = issued("new", 100h);
   begin(jwt(life, subject));
-  h.loop.run(7h + 50min);
-  CHECK(asked.empty());
-  h.loop.run(30min);
-  CHECK(asked.size() == requests);
+  const auto began = h.loop.now();
+  h.loop.run(9h);
+  REQUIRE(asked.size() == requests);
+  if (requests > 0) CHECK((asked[0] - began > 7h + 50min && asked[0] - began < 8h + 10min));
 }
 
 TEST_CASE_METHOD(Renewal, "a token that is not a JSON web token is left as it is") {

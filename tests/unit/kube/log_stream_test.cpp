@@ -73,7 +73,7 @@ TEST_CASE("a log is followed, and what is left is read when the container has en
   r.stream->ended();
   CHECK(r.told.size() == 3);
   r.h.loop.run();
-  CHECK(r.told == Words{"a\n", "bc\n", "d\r\n\n", "torn\n", "last words\n", "complete"});
+  CHECK(r.told == Words{"a\n", "bc\n", "d\r\n\n", "torn\nlast words\n", "complete"});
   REQUIRE(r.h.server.asked().size() == 2);
   CHECK(r.h.server.asked()[0].cancelled);
   CHECK(r.h.server.asked()[0].line() == "GET /base/api/v1/namespaces/ns/pods/p/log container=c&timestamps=true&follow=true");
