@@ -25,7 +25,8 @@ LeaseWatch::LeaseWatch(Context context, std::shared_ptr<kube::Credentials> crede
     : m_context(std::move(context)),
       m_client(m_context.loop, m_context.transport, credentials, m_context.seed),
       m_path{"coordination.k8s.io/v1", "leases", credentials->name_space, std::move(job), ""},
-      m_lease(lease) {
+      m_lease(lease),
+      m_began(m_context.loop.now()) {
   read_later();
 }
 
@@ -37,12 +38,18 @@ void LeaseWatch::read() {
   m_call = m_client.get(m_path, {}, lease_retry, [this](const kube::Answer& answer) { handle(answer); });
 }
 
+bool LeaseWatch::is_stale(const kube::Answer& answer) const {
+  if (!answer) return m_lease.expected && answer.error().status == 404 && answer.error().is_status && m_context.loop.now() > m_began + m_lease.length;
+  const auto until = held_until(*answer);
+  return until && m_context.loop.now() + m_client.clock().value_or(Duration{0}) > *until;
+}
+
 void LeaseWatch::handle(const kube::Answer& answer) {
-  const auto until = answer ? held_until(*answer) : std::nullopt;
-  const auto clusters_now = m_context.loop.now() + m_client.clock().value_or(Duration{0});
-  const bool was_stale = std::exchange(m_stale, until && clusters_now > *until);
+  const bool was_stale = std::exchange(m_stale, is_stale(answer));
   if (m_stale && was_stale)
-    return m_context.lapsed(fmt::format("no step follows this job: its Lease {} was not renewed by {}", m_path.name, to_rfc3339(*until)));
+    return m_context.lapsed(fmt::format("no step follows this job: {}",
+                                        answer ? fmt::format("its Lease {} was not renewed by {}", m_path.name, to_rfc3339(*held_until(*answer)))
+                                               : fmt::format("there is no Lease {} after {}", m_path.name, describe(m_lease.length))));
   if (!answer && answer.error().status == 403 && !std::exchange(m_denial_logged, true))
     m_context.log(fmt::format("{}: if the step that follows this job vanishes, nothing ends the training", answer.error().error.message));
   read_later();

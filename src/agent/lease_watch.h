@@ -17,7 +17,8 @@ namespace trainstep::agent {
 std::optional<Time> held_until(const Json& lease);
 
 // Reads the Lease regularly (plan::TaskLease). It has run out if two reads in a row say so: after an API server was away, its step needs a moment to
-// renew it. A Lease that is absent, or that cannot be read, decides nothing.
+// renew it. One that is absent although its step may create it counts from the beginning of this watch. Otherwise a Lease that is absent, or that
+// cannot be read, decides nothing.
 class LeaseWatch {
  public:
   struct Context {
@@ -36,11 +37,13 @@ class LeaseWatch {
   void read_later();
   void read();
   void handle(const kube::Answer& answer);
+  [[nodiscard]] bool is_stale(const kube::Answer& answer) const;
 
   Context m_context;
   kube::Client m_client;
   kube::Path m_path;
   plan::TaskLease m_lease;
+  Time m_began;
   bool m_denial_logged = false;
   bool m_stale = false;  // by the last read
   Timer m_timer;

@@ -261,7 +261,12 @@ std::string Session::attempt() const { return fmt::format("{:016x}", m_options.s
 void Session::begin_to_follow() {
   m_place->renew_token();
   if (m_early_stop.has_begun()) return stop_and_conclude();
-  run();
+  if (!m_plan->data.task.lease.wanted() || m_options.existing || m_why_no_create) return run();
+  m_lease_permission = std::make_unique<LeasePermission>(m_place->client(), m_place->name_space(), [this](bool allowed) {
+    if (m_over || m_runner) return;
+    m_plan->data.task.lease.expected = allowed;
+    m_early_stop.has_begun() ? stop_and_conclude() : run();
+  });
 }
 
 void Session::run() {

@@ -21,6 +21,7 @@
 #include "cluster/early_stop.h"
 #include "cluster/facts.h"
 #include "cluster/job_place.h"
+#include "cluster/lease_permission.h"
 #include "cluster/observer_outcome.h"
 #include "cluster/output_collection.h"
 #include "cluster/own_facts.h"
@@ -148,12 +149,13 @@ class Session {
   std::unique_ptr<EarlierJob> m_earlier_job;
   std::unique_ptr<PlanPreparation> m_plan_preparation;
   std::unique_ptr<EarlierJobAdoption> m_adoption;
-  std::unique_ptr<const plan::Plan> m_plan;
+  std::unique_ptr<plan::Plan> m_plan;
   std::unique_ptr<StepPreflight> m_preflight;  // of a job in another cluster
   std::unique_ptr<StepData> m_data;            // null: the step does not handle the job's data
   std::unique_ptr<DataPreparation> m_data_preparation;
-  bool m_inputs_uploaded = false;        // inputs, before a stop came
-  std::optional<Error> m_why_no_create;  // why no job can be created, while one of an earlier attempt is followed
+  std::unique_ptr<LeasePermission> m_lease_permission;  // asked before a job without an owner is created
+  bool m_inputs_uploaded = false;                       // inputs, before a stop came
+  std::optional<Error> m_why_no_create;                 // why no job can be created, while one of an earlier attempt is followed
   std::unique_ptr<ClusterBackend> m_backend;
   std::unique_ptr<run::Runner> m_runner;
   std::unique_ptr<ObserverOutcome> m_observer_outcome;  // once the job has ended, of another step

@@ -163,6 +163,7 @@ Json to_json(const Task& task) {
   if (task.lease.wanted()) {
     auto& entry = json["lease"] = {{"length", seconds(task.lease.length)}, {"grace", seconds(task.lease.grace)}};
     put(entry, task.lease.inputs);
+    if (task.lease.expected) entry["expected"] = true;
   }
   json["finishing_limit"] = seconds(task.finishing_limit);
   return json;
@@ -193,6 +194,7 @@ Result<Task> read_task(const Json& json) {
   if (const auto length = held.fields().integer("length", 0, longest)) task.lease.length = std::chrono::seconds(*length);
   if (const auto grace = held.fields().integer("grace", 0, longest)) task.lease.grace = std::chrono::seconds(*grace);
   task.lease.inputs = held.place_in_store();
+  task.lease.expected = held.fields().boolean("expected").value_or(false);
   TRY(held.fields().fits());
   TRY(reader.fields().fits());
   TRY(check_stores(task));

@@ -66,6 +66,7 @@ struct TaskLease {
   Duration length{0};      // 0: there is none
   Duration grace{30'000};  // between SIGTERM and SIGKILL of a program that nobody follows
   TaskPlace inputs{};      // what the step has put into a store for this job alone, and nobody would remove; none: nothing
+  bool expected = false;   // the step may create it: if there is none, the step was lost before it could, and it counts from the start of the pod
   [[nodiscard]] bool wanted() const { return length > Duration(0); }
   // How often it is read, and renewed: a sixth of its length, within limits.
   [[nodiscard]] Duration interval() const;

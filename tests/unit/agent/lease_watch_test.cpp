@@ -20,6 +20,11 @@ namespace {
 
 // A Lease of half an hour, whose API server has a clock of its own.
 struct Pod {
+  explicit Pod(bool expected = false) : lease_of_task{30min} {
+    lease_of_task.expected = expected;
+    begin();
+  }
+  plan::TaskLease lease_of_task;
   Harness h;
   Duration ahead{0};  // the cluster's clock
   std::optional<Time> renewed = h.loop.now();
@@ -28,7 +33,7 @@ struct Pod {
   int reads = 0;
   std::unique_ptr<LeaseWatch> watch;
 
-  Pod() {
+  void begin() {
     h.server.serve([this](const FakeTransport::Asked& asked) {
       CHECK(asked.request.url.path == "/base/apis/coordination.k8s.io/v1/namespaces/there/leases/digits-1");
       ++reads;
@@ -45,7 +50,7 @@ struct Pod {
     credentials->name_space = "there";
     watch = std::make_unique<LeaseWatch>(LeaseWatch::Context{h.loop, h.server, 1, [this](const auto& line) { told.push_back(line); },
                                                              [this](const auto& why) { lapsed.push_back(why); }},
-                                         credentials, "digits-1", plan::TaskLease{30min});
+                                         credentials, "digits-1", lease_of_task);
   }
   [[nodiscard]] Reply lease() const {
     Json spec = {{"leaseDurationSeconds", 1800}};
@@ -97,6 +102,31 @@ TEST_CASE_METHOD(Pod, "a Lease that is absent or may not be read decides nothing
   CHECK(lapsed.empty());
   REQUIRE(told.size() == (forbidden ? 1 : 0));
   if (forbidden) CHECK_THAT(told[0], Contains("if the step that follows this job vanishes, nothing ends the training"));
+}
+
+TEST_CASE("a Lease that is absent although its step may create it ends the program once its length has passed") {
+  Pod pod(true);
+  pod.instead = absent("digits-1");
+  SECTION("its step was lost before it could create it") {
+    pod.h.loop.run(34min);
+    CHECK(pod.lapsed.empty());
+    pod.h.loop.run(12min);
+    CHECK(pod.lapsed == std::vector<std::string>{"no step follows this job: there is no Lease digits-1 after 30 min 00 s"});
+  }
+  SECTION("its step creates it later") {
+    pod.h.loop.run(20min);
+    pod.instead.reset();
+    for (int i = 0; i < 24; ++i) {
+      pod.renewed = pod.h.loop.now();
+      pod.h.loop.run(10min);
+    }
+    CHECK(pod.lapsed.empty());
+  }
+  SECTION("something else answers") {
+    pod.instead = GENERATE(gateways_404(), refusal(403, "Forbidden", "no right"), Reply::lost(), refusal(401, "Unauthorized", "Unauthorized"));
+    pod.h.loop.run(5h);
+    CHECK(pod.lapsed.empty());
+  }
 }
 
 TEST_CASE("a Lease that does not say until when it holds decides nothing") {

@@ -63,7 +63,15 @@ TEST_CASE_METHOD(Leased, "a job without an owner has a Lease that it owns, with 
   CHECK_THAT(renewed, Catch::Matchers::EndsWith(".000000Z"));  // as metav1.MicroTime is read
   CHECK(from_rfc3339(renewed) >= at.back() - 1s);
   const auto task = Json::parse(variable("TRAINSTEP_TASK").get<std::string>());
-  CHECK(task["lease"] == Json{{"length", 1800}, {"grace", 30}, {"uri", "minio://mlpipeline/jobs/my-model-4e65d3fbe8/inputs"}, {"store", 0}});
+  CHECK(task["lease"] ==
+        Json{{"length", 1800}, {"grace", 30}, {"uri", "minio://mlpipeline/jobs/my-model-4e65d3fbe8/inputs"}, {"store", 0}, {"expected", true}});
+}
+
+TEST_CASE_METHOD(Leased, "pods do not expect a Lease that the step may not create") {
+  lacking = {GENERATE("api create leases", "api patch leases")};
+  run();
+  REQUIRE(created);
+  CHECK_FALSE(Json::parse(variable("TRAINSTEP_TASK").get<std::string>()).at("lease").contains("expected"));
 }
 
 TEST_CASE_METHOD(Leased, "another attempt renews the Lease of the job that it adopts") {
