@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "data/secrets.h"
+#include "plan/labels.h"
 
 namespace trainstep::job_types {
 namespace {
@@ -31,6 +32,7 @@ Result<void> check_metadata(const Json& parent, const std::string& place) {
     if (entries == nullptr) continue;
     for (const auto& [name, value] : entries->items())
       if (!value.is_string()) return made(fmt::format("{}{}.{}", where, key, name), "a string", value);
+    if (std::string_view(key) == "labels") TRY(in_context("job_options.patch", plan::check_labels(where + key, *entries)));
   }
   return {};
 }

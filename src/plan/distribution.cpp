@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "data/fields.h"
 #include "plan/memory.h"
+#include "plan/mounts.h"
 
 namespace trainstep::plan {
 namespace {
@@ -105,6 +107,8 @@ Result<Distribution> parse_distribution(const Json& specification, const std::ve
   if (!d.ssh_auth_mount_path.empty() && !d.ssh_auth_mount_path.starts_with('/'))
     fields.fail(input_error(fmt::format("{}: \"{}\" is not an absolute path; write one such as /home/mpiuser/.ssh",
                                         fields.path("ssh_auth_mount_path"), d.ssh_auth_mount_path.substr(0, 100))));
+  else if (!d.ssh_auth_mount_path.empty())
+    if (auto checked = check_mount_path(fields.path("ssh_auth_mount_path"), d.ssh_auth_mount_path); !checked) fields.fail(std::move(checked.error()));
   d.elastic = read_elastic(fields);
   d.indexed = fields.boolean("indexed").value_or(false);
   d.workers = workers.value_or(d.elastic ? d.elastic->min : 1);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "data/json.h"
@@ -10,8 +11,11 @@
 namespace trainstep::plan {
 
 // `volumes` as in PodOptions. Errors (input): a name that Kubernetes rejects or that is used by a volume of Trainstep, one name for two volumes, two
-// mounts at one path, a mount in the agent's folder.
+// mounts at one path.
 Result<void> check_mounts(const Json& volumes, const std::string& train_mount);
+
+// Error (input): a path that no container can mount at, or that is Trainstep's. `where`: its place in the input.
+Result<void> check_mount_path(std::string_view where, const std::string& path);
 
 // "/a/b/" and "/a/./b" become "/a/b".
 std::string normal_path(const std::string& path);

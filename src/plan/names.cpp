@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "data/digest.h"
 #include "data/secrets.h"
+#include "plan/labels.h"
 
 namespace trainstep::plan {
 namespace {
@@ -50,15 +51,19 @@ Result<void> check_model_name(std::string_view name) {
 }
 
 Result<void> check_object_name(std::string_view key, std::string_view name) {
-  const auto good = [](char c) { return is_small(c) || is_digit(c); };
-  const auto allowed = [&](char c) { return good(c) || c == '-' || c == '.'; };
-  if (!name.empty() && name.size() <= max_object_name_length && good(name.front()) && good(name.back()) &&
-      std::all_of(name.begin(), name.end(), allowed))
-    return {};
+  if (is_subdomain(name)) return {};
   return input_error(
       fmt::format("{}: \"{}\" is not a valid Kubernetes object name: use lower-case letters, digits, dashes and dots, starting and ending with a "
                   "letter or digit, at most {}",
                   key, name.substr(0, 100), max_object_name_length));
+}
+
+Result<void> check_namespace(std::string_view key, std::string_view name) {
+  if (is_subdomain(name) && name.size() <= max_label_length && name.find('.') == std::string_view::npos) return {};
+  return input_error(
+      fmt::format("{}: \"{}\" is not a valid name of a namespace: use lower-case letters, digits and dashes, starting and ending with a letter or "
+                  "digit, at most {}",
+                  key, name.substr(0, 100), max_label_length));
 }
 
 Result<void> check_run_id(std::string_view run_id) {

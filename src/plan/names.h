@@ -19,8 +19,12 @@ Result<void> check_model_name(std::string_view name);
 // A run ID is used as a label value and a folder name: 1 … 63 characters of [A-Za-z0-9_.-], starting and ending with a letter or digit.
 Result<void> check_run_id(std::string_view run_id);
 
-// 1 … 253 characters of [a-z0-9.-], starting and ending with a letter or digit (DNS-1123): a claim, a namespace. Error (input): begins with `key`.
+// 1 … 253 characters of [a-z0-9.-], with a letter or digit at both ends of each part between dots (a DNS-1123 subdomain): a claim. Error (input):
+// begins with `key`.
 Result<void> check_object_name(std::string_view key, std::string_view name);
+
+// The same without dots, at most 63 characters (a DNS-1123 label).
+Result<void> check_namespace(std::string_view key, std::string_view name);
 
 // Whether jobs and pods are found and identified by this label or annotation: Trainstep's own keys, and those by which operators and the Job
 // controller select pods. No input may set one.

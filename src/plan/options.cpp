@@ -10,6 +10,8 @@
 
 #include "base/text.h"
 #include "data/fields.h"
+#include "data/secrets.h"
+#include "plan/labels.h"
 #include "plan/memory.h"
 #include "plan/names.h"
 #include "plan/pod_options.h"
@@ -150,6 +152,15 @@ std::vector<result::MetricDefinition> read_metrics(Fields& parent) {
   return definitions;
 }
 
+// A LocalQueue's name is also the value of a label of the job.
+Result<void> check_queue(const std::string& place, const std::string& queue) {
+  if (queue.empty() || (is_subdomain(queue) && is_label_value(queue))) return {};
+  return input_error(
+      fmt::format("{}: {} is not the name of a LocalQueue: use lower-case letters, digits, dashes and dots, starting and ending with a "
+                  "letter or digit, at most 63",
+                  place, shown_value(place, Json(queue))));
+}
+
 }  // namespace
 
 Result<JobOptions> parse_options(const Json& json) {
@@ -160,7 +171,9 @@ Result<JobOptions> parse_options(const Json& json) {
   read_replicas(fields, options);
   options.pass_environment = fields.texts("pass_environment").value_or(std::vector<std::string>{});
   options.gpu_resource = fields.text("gpu_resource").value_or(options.gpu_resource);
+  if (auto checked = check_resource_name(fields.path("gpu_resource"), options.gpu_resource); !checked) fields.fail(std::move(checked.error()));
   options.queue = fields.text("queue").value_or("");
+  if (auto checked = check_queue(fields.path("queue"), options.queue); !checked) fields.fail(std::move(checked.error()));
   options.gang = fields.object("gang").value_or(Json(nullptr));
   options.shared_memory = fields.parsed("shared_memory", parse_memory);
   options.run_policy = read_run_policy(fields);

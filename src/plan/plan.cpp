@@ -123,7 +123,7 @@ Result<void> check_environment(const Plan& plan) {
 
 Result<void> check_image(const std::string& image, std::string_view source) {
   constexpr std::size_t longest = 1024;
-  const auto allowed = [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7F; };
+  const auto allowed = [](char c) { return c > 0x20 && c < 0x7F; };
   if (image.size() <= longest && std::all_of(image.begin(), image.end(), allowed)) return {};
   return input_error(fmt::format("{}: {} is not a valid image name", source, shown_value(source, Json(image.substr(0, 100)))));
 }
@@ -191,12 +191,14 @@ Result<Plan> make_plan(const Request& request, const std::vector<JobTypeTraits>&
   TRY(size_replicas(request, plan));
   TRY(count_processes(plan, traits.process_per_gpu));
   TRY(name_run(request, plan));
-  if (!request.name_space.empty()) TRY(check_object_name("namespace", request.name_space));
+  if (!request.name_space.empty()) TRY(check_namespace("namespace", request.name_space));
   plan.name_space = request.name_space;
   plan.image = request.base_image.empty() ? Sourced<std::string>{plan.program.image, "train_specification"}
                                           : Sourced<std::string>{request.base_image, "base_image"};
   if (!request.train_mount.starts_with('/'))
     return input_error(fmt::format("train_mount: \"{}\" is not an absolute path; write one such as /train", request.train_mount));
+  TRY(check_mount_path("train_mount", request.train_mount));
+  if (normal_path(request.train_mount) == "/dev/shm") return input_error("train_mount: /dev/shm is used for shared memory; choose another path");
   plan.train_mount = request.train_mount;
   if (!request.pvc_name.empty()) TRY(check_object_name("pvc_name", request.pvc_name));
   plan.pvc_name = request.pvc_name;

@@ -4,14 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
+#include <vector>
 
-#include "base/printable.h"
 #include "base/text.h"
 #include "data/fields.h"
 #include "data/finite.h"
+#include "data/secrets.h"
+#include "data/tree.h"
+#include "plan/labels.h"
 #include "plan/memory.h"
+#include "plan/mounts.h"
 #include "plan/names.h"
+#include "plan/tolerations.h"
 
 namespace trainstep::plan {
 namespace {
@@ -30,29 +36,56 @@ Result<Json> read_reference(const Json& value, const std::string& where) {
   for (const auto* key : {"secret", "config_map", "field", "key"})
     if (auto text = form.text(key)) read[key] = std::move(*text);
   if (const auto optional = form.boolean("optional"); optional && *optional) read["optional"] = true;
-  if (auto source = form.object("value_from")) read["value_from"] = std::move(*source);
+  if (auto source = form.object("value_from")) {
+    if (source->size() != 1) return input_error(form.path("value_from") + ": expected a Kubernetes EnvVarSource, which has one member");
+    read["value_from"] = std::move(*source);
+  }
   TRY(form.done());
   const bool object = read.contains("secret") != read.contains("config_map") && read.contains("key");
-  const bool fits = object || (!read.contains("secret") && !read.contains("config_map") && !read.contains("key") && !read.contains("optional"));
+  const bool fits = object || (!read.contains("secret") && !read.contains("config_map") && !read.contains("key") && !form.has("optional"));
   if (!fits || (object ? 1 : 0) + (read.contains("field") ? 1 : 0) + (read.contains("value_from") ? 1 : 0) != 1)
     return input_error(fmt::format(R"({}: expected a string, {{"secret": NAME, "key": KEY}}, {{"config_map": NAME, "key": KEY}}, )"
                                    R"({{"field": "metadata.name"}} or {{"value_from": a Kubernetes EnvVarSource}})",
                                    where));
+  for (const auto* key : {"secret", "config_map"})
+    if (const auto* name = find(read, key)) TRY(check_object_name(form.path(key), name->get_ref<const std::string&>()));
+  if (const auto* key = find(read, "key")) TRY(check_data_key(form.path("key"), key->get_ref<const std::string&>()));
   return read;
 }
 
+using Members = std::vector<std::pair<std::string, Json>>;
+
 Result<Json> read_environment(const Json& environment, const std::string& where) {
-  Json read = Json::object();
+  Members read;
   for (const auto& [name, value] : environment.items()) {
     TRY(check_variable_name(name, where));
     if (value.is_null()) continue;
     if (!value.is_structured() && all_finite(value)) {
-      read[name] = scalar(value);
+      read.emplace_back(name, scalar(value));
       continue;
     }
-    ASSIGN(read[name], read_reference(value, fmt::format("{}.{}", where, name)));
+    ASSIGN(auto reference, read_reference(value, fmt::format("{}.{}", where, name)));
+    read.emplace_back(name, std::move(reference));
   }
-  return read;
+  return make_object(std::move(read));
+}
+
+// The path of a folder in a volume, or on a node.
+Result<void> check_no_way_up(const std::string& place, const std::string& path) {
+  const auto parts = split(path, '/');
+  if (std::ranges::find(parts, "..") == parts.end()) return {};
+  return input_error(fmt::format("{}: {} contains \"..\", which Kubernetes rejects", place, shown_value(place, Json(path))));
+}
+
+Result<void> check_host_path(const std::string& place, const std::string& path) {
+  if (!path.starts_with('/')) return input_error(fmt::format("{}: {} is not an absolute path on the node", place, shown_value(place, Json(path))));
+  return check_no_way_up(place, path);
+}
+
+Result<void> check_sub_path(const std::string& place, const std::string& path) {
+  if (path.starts_with('/'))
+    return input_error(fmt::format("{}: {} is not a path within the volume; omit the /", place, shown_value(place, Json(path))));
+  return check_no_way_up(place, path);
 }
 
 constexpr auto one_source = "expected exactly one of claim, secret, config_map, host_path, empty_dir, volume";
@@ -63,7 +96,7 @@ Result<void> read_source(Fields& fields, const Json& volume, const std::string& 
   int sources = 0;
   for (const auto* key : {"claim", "secret", "config_map", "host_path"}) {
     if (auto name = fields.text(key)) {
-      if (std::string_view(key) != "host_path") TRY(check_object_name(fields.path(key), *name));
+      TRY(std::string_view(key) == "host_path" ? check_host_path(fields.path(key), *name) : check_object_name(fields.path(key), *name));
       read[key] = std::move(*name);
       ++sources;
     } else if (find(volume, key) != nullptr && empty.empty()) {
@@ -97,13 +130,14 @@ Result<Json> read_volume(const Json& volume, const std::string& place) {
   if (mount_path) read["mount_path"] = *mount_path;
   TRY(volume.is_object() ? read_source(fields, volume, place, read) : fields.fits());
   for (const auto* key : {"sub_path", "sub_path_expr"})
-    if (auto path = fields.text(key)) read[key] = std::move(*path);
+    if (auto path = fields.text(key)) {
+      TRY(check_sub_path(fields.path(key), *path));
+      read[key] = std::move(*path);
+    }
   if (fields.boolean("read_only").value_or(false)) read["read_only"] = true;
   TRY(fields.done());
   if (!mount_path || !mount_path->starts_with('/')) return input_error(place + ".mount_path: expected an absolute path in the container");
-  if (mount_path->find(':') != std::string::npos || has_control(*mount_path))
-    return input_error(
-        fmt::format("{}.mount_path: {} contains a colon or a control character, which Kubernetes rejects", place, to_text(*mount_path)));
+  TRY(check_mount_path(place + ".mount_path", *mount_path));
   if (read.contains("sub_path") && read.contains("sub_path_expr")) return input_error(place + ": sub_path and sub_path_expr are mutually exclusive");
   return read;
 }
@@ -117,38 +151,37 @@ Result<Json> read_volumes(const Json& volumes, const std::string& where) {
   return read;
 }
 
-// Labels and similar maps: name → string; null counts as not given.
+// Name → string; null counts as not given.
 Result<Json> read_texts(const Json& object, const std::string& where) {
-  Json read = Json::object();
+  Members read;
   for (const auto& [name, value] : object.items()) {
     if (value.is_null()) continue;
     if (value.is_structured() || !all_finite(value))
       return input_error(fmt::format("{}.{}: expected a string, got {}", where, name, type_name(value)));
-    read[name] = scalar(value);
+    read.emplace_back(name, scalar(value));
   }
-  return read;
+  return make_object(std::move(read));
+}
+
+// Extended resources, which have a domain, are counted.
+Result<Quantity> parse_extended(std::string_view text, std::string_view what) {
+  ASSIGN(auto quantity, parse_quantity(text, what));
+  if (std::trunc(quantity.value) == quantity.value) return quantity;
+  return input_error(fmt::format("{}: \"{}\" is not an integer; write 1, 2, …", what, text));
 }
 
 Result<Json> read_quantities(const Json& object, const std::string& where) {
-  Json read = Json::object();
+  Members read;
   Fields fields(object, where);
   for (const auto& [name, value] : object.items()) {
+    TRY(check_resource_name(where, name));
     const bool bytes = name == "memory" || name == "ephemeral-storage" || name.starts_with("hugepages-");
-    if (auto quantity = fields.parsed(name, bytes ? parse_memory : parse_quantity)) read[name] = std::move(quantity->text);
+    const bool extended = name.find('/') != std::string::npos;
+    if (auto quantity = fields.parsed(name, bytes ? parse_memory : extended ? parse_extended : parse_quantity))
+      read.emplace_back(name, std::move(quantity->text));
   }
   TRY(fields.done());
-  return read;
-}
-
-// Objects in Kubernetes' own form: only their shape is checked.
-Result<Json> read_objects(const Json& list, const std::string& where) {
-  auto read = Json::array();
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (list[i].is_null() || is_blank(list[i])) continue;
-    if (!list[i].is_object()) return input_error(fmt::format("{}[{}]: expected an object, got {}", where, i, type_name(list[i])));
-    read.push_back(list[i]);
-  }
-  return read;
+  return make_object(std::move(read));
 }
 
 // Normalizes the value of `key` with `read`.
@@ -161,11 +194,29 @@ Json in_one_form(Fields& fields, std::string_view key, std::optional<Json> value
   return otherwise;
 }
 
-// For labels and annotations.
-Result<Json> read_keys(const Json& entries, const std::string& where) {
+// The labels of nodes.
+Result<Json> read_labels(const Json& entries, const std::string& where) {
+  ASSIGN(auto read, read_texts(entries, where));
+  TRY(check_labels(where, read));
+  return read;
+}
+
+Result<void> check_no_identity(const Json& entries, const std::string& where) {
   for (const auto& [key, value] : entries.items())
     if (is_identity_key(key)) return input_error(fmt::format("{}: \"{}\" is reserved; it identifies jobs and pods", where, key));
-  return read_texts(entries, where);
+  return {};
+}
+
+Result<Json> read_own_labels(const Json& entries, const std::string& where) {
+  TRY(check_no_identity(entries, where));
+  return read_labels(entries, where);
+}
+
+Result<Json> read_annotations(const Json& entries, const std::string& where) {
+  TRY(check_no_identity(entries, where));
+  ASSIGN(auto read, read_texts(entries, where));
+  TRY(check_annotations(where, read));
+  return read;
 }
 
 std::string object_name(Fields& fields, std::string_view key) {
@@ -177,8 +228,10 @@ std::string object_name(Fields& fields, std::string_view key) {
 
 void overlay(Json& base, const Json& above) {
   if (above.is_object()) {
-    if (!base.is_object()) base = Json::object();
-    for (const auto& [key, value] : above.items()) base[key] = value;
+    Members members;
+    if (base.is_object()) append_members(members, base);
+    append_members(members, above);
+    base = make_object(std::move(members));
   } else if (above.is_array()) {
     for (const auto& item : above) base.push_back(item);
   }
@@ -191,8 +244,10 @@ void overlay(std::string& base, const std::string& above) {
 }  // namespace
 
 Result<void> check_variable_name(std::string_view name, std::string_view where) {
-  if (!name.empty() && name.find_first_of("= ") == std::string_view::npos && !has_control(name)) return {};
-  return input_error(fmt::format("{}: {} is not a valid variable name", where, to_text(std::string(name))));
+  const auto allowed = [](char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.'; };
+  if (!name.empty() && !is_digit(name.front()) && name != "." && !name.starts_with("..") && std::ranges::all_of(name, allowed)) return {};
+  return input_error(fmt::format("{}: {} is not a valid variable name; use letters, digits, underscores, dashes and dots, not starting with a digit",
+                                 where, shown_value(where, Json(name))));
 }
 
 PodOptions read_pod_options(Fields& fields) {
@@ -205,9 +260,9 @@ PodOptions read_pod_options(Fields& fields) {
   };
   pod.environment = object("environment", read_environment);
   pod.volumes = list("volumes", read_volumes);
-  pod.tolerations = list("tolerations", read_objects);
+  pod.tolerations = list("tolerations", read_tolerations);
   pod.affinity = fields.object("affinity").value_or(Json(nullptr));
-  pod.node_selector = object("node_selector", read_texts);
+  pod.node_selector = object("node_selector", read_labels);
   const auto secrets = fields.texts("image_pull_secrets").value_or(std::vector<std::string>{});
   for (const auto& secret : secrets)
     if (auto checked = check_object_name(fields.path("image_pull_secrets"), secret); !checked) fields.fail(std::move(checked.error()));
@@ -217,8 +272,8 @@ PodOptions read_pod_options(Fields& fields) {
   pod.priority_class = object_name(fields, "priority_class");
   pod.scheduler = object_name(fields, "scheduler");
   pod.runtime_class = object_name(fields, "runtime_class");
-  pod.labels = object("labels", read_keys);
-  pod.annotations = object("annotations", read_keys);
+  pod.labels = object("labels", read_own_labels);
+  pod.annotations = object("annotations", read_annotations);
   pod.pod_security_context = fields.object("pod_security_context").value_or(Json(nullptr));
   pod.security_context = fields.object("security_context").value_or(Json(nullptr));
   pod.requests = object("requests", read_quantities);

@@ -17,8 +17,8 @@ namespace trainstep::plan {
 
 // A new key is a member here, in read_pod_options() and in overlaid(), and is used in job_types/pod_template.cpp. The time that pods have to end is
 // an option of the run: `stop_grace` in plan/options.h. Settings for all replicas, which can be overridden for one replica type (`replicas.<Type>`).
-// Members that Kubernetes defines are in its JSON form, and only their shape is checked; no member is empty or null, everything else is validated by
-// the API server.
+// Members that Kubernetes defines are in its JSON form. Names, paths and quantities are checked as the API server would check them; of affinity,
+// security contexts and volume sources only the shape. No member is empty or null.
 struct PodOptions {
   Json environment = Json::object();  // NAME → text | {"secret"|"config_map", "key", "optional"?} | {"field"} | {"value_from"}
   Json volumes = Json::array();       // {"name"?, "mount_path", "claim"|…|"empty_dir"|"volume", "sub_path"|"sub_path_expr"?, "read_only"?}

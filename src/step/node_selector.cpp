@@ -5,21 +5,19 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "data/fields.h"
 #include "data/secrets.h"
+#include "data/tree.h"
+#include "plan/labels.h"
 
 namespace trainstep::step {
 namespace {
 
 constexpr std::size_t max_labels = 1000;  // of a node; each is compared with all others
-
-bool is_label_text(std::string_view text) {
-  const auto alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
-  if (text.empty() || text.size() > 63 || !alphanumeric(text.front()) || !alphanumeric(text.back())) return false;
-  return std::all_of(text.begin(), text.end(), [&](char c) { return alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
-}
 
 // The content of a wrong file should not fill the log.
 std::string shown_part(std::string_view text) {
@@ -27,16 +25,11 @@ std::string shown_part(std::string_view text) {
   return text.size() <= longest ? std::string(text) : fmt::format("{}…", text.substr(0, longest));
 }
 
-// Syntax of Kubernetes labels: an optional DNS prefix of at most 253 characters before a slash.
 Result<void> check_label(std::string_view key, std::string_view value, const std::string& place) {
-  const auto slash = key.find('/');
-  const auto prefix = slash == std::string_view::npos ? std::string_view("a") : key.substr(0, slash);
-  const auto name = slash == std::string_view::npos ? key : key.substr(slash + 1);
-  const auto parts = split(prefix, '.');
-  if (prefix.size() > 253 || !std::all_of(parts.begin(), parts.end(), is_label_text) || !is_label_text(name))
+  if (!plan::is_qualified_name(key))
     return input_error(
         fmt::format("{}: \"{}\" is not a node label; write lines such as nvidia.com/gpu.product: \"Tesla-V100\"", place, shown_part(key)));
-  if (!value.empty() && !is_label_text(value))
+  if (!plan::is_label_value(value))
     return input_error(fmt::format("{}: {} is not a valid value of the label {}: use at most 63 of A-Z a-z 0-9 - _ .", place,
                                    shown_value(key, Json(shown_part(value))), key));
   return {};
@@ -97,8 +90,8 @@ Result<Json> parse_node_selector(std::string_view text) {
   return selector;
 }
 
-Result<Json> check_node_selector(const Json& object) {
-  auto selector = Json::object();
+Result<Json> check_node_selector(const Json& object, const std::string& where) {
+  std::vector<std::pair<std::string, Json>> selector;
   for (const auto& [key, value] : object.items()) {
     std::string text;
     if (value.is_null()) continue;
@@ -109,12 +102,12 @@ Result<Json> check_node_selector(const Json& object) {
     } else if (const auto whole = whole_number(value)) {
       text = fmt::format("{}", *whole);
     } else {
-      return input_error(fmt::format("node_selector.{}: expected a string, got {}; quote it", key, to_text(value)));
+      return input_error(fmt::format("{}.{}: expected a string, got {}; quote it", where, key, shown_value(key, value)));
     }
-    TRY(check_label(key, text, "node_selector"));
-    selector[key] = text;
+    TRY(check_label(key, text, where));
+    selector.emplace_back(key, std::move(text));
   }
-  return selector;
+  return make_object(std::move(selector));
 }
 
 }  // namespace trainstep::step

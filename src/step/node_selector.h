@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -13,7 +14,7 @@ namespace trainstep::step {
 // allowed. Returns an object label → string. Values stay as written: 1.10 is the string "1.10". Errors (input): "node_selector: line 2: …".
 Result<Json> parse_node_selector(std::string_view text);
 
-// The same from an object: numbers and booleans become strings.
-Result<Json> check_node_selector(const Json& object);
+// The same from an object, which is called `where` in messages: numbers and booleans become strings.
+Result<Json> check_node_selector(const Json& object, const std::string& where = "node_selector");
 
 }  // namespace trainstep::step

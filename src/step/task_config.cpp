@@ -11,6 +11,7 @@
 
 #include "data/fields.h"
 #include "spec/values.h"
+#include "step/node_selector.h"
 
 namespace trainstep::step {
 namespace {
@@ -206,9 +207,11 @@ Result<void> apply_task_config(const Json& task_config, plan::Request& request) 
     if (auto* all = option(options, "tolerations", list))
       for (const auto& toleration : *tolerations) all->push_back(cleaned(toleration));
   ASSIGN(const auto* labels, part(task_config, "nodeSelector", object));
-  if (labels != nullptr)
-    for (const auto& [key, value] : labels->items())
+  if (labels != nullptr) {
+    ASSIGN(const auto selector, check_node_selector(*labels, "task_config.nodeSelector"));
+    for (const auto& [key, value] : selector.items())
       if (!request.node_selector.contains(key)) request.node_selector[key] = value;
+  }
   ASSIGN(const auto* resources, part(task_config, "resources", object));
   if (resources != nullptr) {
     TRY(check_resources(*resources));

@@ -23,6 +23,7 @@ TEST_CASE("a patch that breaks the manifest's structure is rejected with its loc
             "job_options.patch: metadata.annotations: expected an object, but the patch makes it \"x\""},
            {"Job", R"({"metadata": {"labels": ["x"]}})", "metadata.labels: expected an object"},
            {"Job", R"({"metadata": {"labels": {"a": 3}}})", "metadata.labels.a: expected a string, but the patch makes it 3"},
+           {"Job", R"({"metadata": {"labels": {"a": "b c"}}})", "job_options.patch: metadata.labels.a: \"b c\" is not a valid label value"},
            {"Job", R"({"metadata": "x"})", "metadata: expected an object"},
            {"Job", R"({"spec": [1]})", "spec: expected an object"},
            {"Job", R"({"spec": {"template": 3}})", "spec.template: expected an object"},

@@ -108,7 +108,16 @@ TEST_CASE("what a request cannot mean is refused with its place") {
            {"model_name: \"My Model\"", [](auto& r) { r.model_name = "My Model"; }},
            {"run_id", [](auto& r) { r.run_id = "a/b"; }},
            {"train_mount: \"train\" is not an absolute path", [](auto& r) { r.train_mount = "train"; }},
+           {"train_mount: \"/a:b\" contains a colon", [](auto& r) { r.train_mount = "/a:b"; }},
+           {"train_mount: / would hide all files of the image", [](auto& r) { r.train_mount = "/."; }},
+           {"train_mount: /trainstep is reserved for trainstep", [](auto& r) { r.train_mount = "/trainstep/"; }},
+           {"train_mount: /dev/shm is used for shared memory", [](auto& r) { r.train_mount = "/dev/shm"; }},
+           {"ssh_auth_mount_path: \"/a:b\" contains a colon",
+            [](auto& r) { r.distribution_specification = {{"distribution_type", "MPI"}, {"ssh_auth_mount_path", "/a:b"}}; }},
+           {"base_image: \"a b\" is not a valid image name", [](auto& r) { r.base_image = "a b"; }},
+           {"base_image: \"ä\" is not a valid image name", [](auto& r) { r.base_image = "ä"; }},
            {"namespace: \"My Team\"", [](auto& r) { r.name_space = "My Team"; }},
+           {"namespace: \"my.team\" is not a valid name of a namespace", [](auto& r) { r.name_space = "my.team"; }},
            {"pvc_name: \"data_\"", [](auto& r) { r.pvc_name = "data_"; }},
            {"job_options.environment: the value of A contains a NUL",
             [](auto& r) { r.job_options = {{"environment", {{"A", std::string(1, '\0')}}}}; }},
@@ -226,9 +235,12 @@ TEST_CASE("names of variables and images that cannot be are refused wherever the
     const char* said;
   };
   for (const auto& row : std::vector<Row>{
-           {R"({"image": "a", "command": ["x"], "env": {"A=B": "1"}})", "train_specification: \"A=B\" is not a valid variable name"},
+           {R"({"image": "a", "command": ["x"], "env": {"A=B": "1"}})",
+            "train_specification: \"A=B\" is not a valid variable name; use letters, digits, underscores, dashes and dots, not starting with a "
+            "digit"},
            {R"({"image": "a", "command": ["x"], "env": [{"name": "A\nB", "value": "1"}]})",
-            "train_specification: \"A\\nB\" is not a valid variable name"},
+            "train_specification: \"A\\nB\" is not a valid variable name; use letters, digits, underscores, dashes and dots, not starting with a "
+            "digit"},
            {R"({"image": "a b", "command": ["x"]})", "train_specification.image: \"a b\" is not a valid image name"},
            {R"({"image": "a\n", "command": ["x"]})", "train_specification.image: \"a\\n\" is not a valid image name"},
        }) {

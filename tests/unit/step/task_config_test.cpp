@@ -104,6 +104,7 @@ TEST_CASE("A task configuration that job_options cannot express is rejected") {
       Row{R"({"env": {"A": "1"}})", "task_config.env: expected a list, got an object"},
       Row{R"({"tolerations": {"key": "a"}})", "task_config.tolerations: expected a list"},
       Row{R"({"affinity": [1]})", "task_config.affinity: expected an object, got a list"},
+      Row{R"({"nodeSelector": {"zone": "a b"}})", "task_config.nodeSelector: \"a b\" is not a valid value of the label zone"},
       Row{R"({"volumeMounts": [3]})", "task_config.volumeMounts[0]: expected an object"},
       Row{R"({"resources": {"claims": [{"name": "gpu"}]}})", "task_config.resources.claims: not supported"},
       Row{R"({"resources": {"limits": [1]}})", "task_config.resources.limits: expected an object"},
