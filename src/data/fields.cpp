@@ -65,12 +65,21 @@ Fields::Fields(const Json& object, std::string where) : m_object(object.is_objec
 std::string Fields::path(std::string_view key) const { return fmt::format("{}.{}", m_where, key); }
 
 void Fields::know(std::string_view key) {
-  if (std::find(m_known.begin(), m_known.end(), key) == m_known.end()) m_known.emplace_back(key);
+  if (m_known_keys.emplace(key).second) m_known.emplace_back(key);
+}
+
+const Json* Fields::member(std::string_view key) {
+  constexpr std::size_t many = 64;
+  if (m_object.size() < many) return find(m_object, key);
+  if (m_members.empty())
+    for (const auto& [name, value] : m_object.get_ref<const Json::object_t&>()) m_members.emplace(name, value.is_null() ? nullptr : &value);
+  const auto found = m_members.find(key);
+  return found == m_members.end() ? nullptr : found->second;
 }
 
 const Json* Fields::take(std::string_view key) {
   know(key);
-  const auto* value = find(m_object, key);
+  const auto* value = member(key);
   return value == nullptr || is_blank(*value) ? nullptr : value;
 }
 
@@ -109,7 +118,7 @@ std::optional<std::string> Fields::text_or_number(std::string_view key) {
 }
 
 std::optional<std::string> Fields::variable(std::string_view key) {
-  const auto* value = find(m_object, key);
+  const auto* value = member(key);
   if (value == nullptr || !is_blank(*value)) return text_or_number(key);
   know(key);
   return value->get<std::string>();
@@ -184,7 +193,7 @@ std::optional<Json> Fields::any(std::string_view key) {
 Result<void> Fields::done() {
   if (m_object.is_object()) {
     for (const auto& [key, value] : m_object.items()) {
-      if (std::find(m_known.begin(), m_known.end(), key) != m_known.end()) continue;
+      if (m_known_keys.contains(key)) continue;
       const auto near = nearest(key, m_known);
       const auto shown = shown_value("", redacted_json(Json(key), {}));
       const auto problem = shown.starts_with('"') ? "unknown key " + shown : "unknown key (not shown)";

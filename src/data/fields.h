@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,13 +60,17 @@ class Fields {
 
  private:
   void know(std::string_view key);
+  // As find(m_object, key); takes no longer for an object with many members.
+  const Json* member(std::string_view key);
   const Json* take(std::string_view key);
   void mistake(std::string_view key, std::string_view wanted, const Json& found);
 
   const Json m_nothing = nullptr;
   const Json& m_object;
   std::string m_where;
-  std::vector<std::string> m_known;
+  std::vector<std::string> m_known;                   // in the order of the requests
+  std::set<std::string, std::less<>> m_known_keys;    // the same
+  std::map<std::string_view, const Json*> m_members;  // of an object with many, once one was requested
   std::optional<Error> m_error;
 };
 

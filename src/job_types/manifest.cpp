@@ -5,10 +5,12 @@
 
 #include <charconv>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "data/secrets.h"
+#include "data/tree.h"
 #include "job_types/size.h"
 
 namespace trainstep::job_types {
@@ -90,6 +92,20 @@ void Manifest::set_member(const std::string& pointer, std::string_view key, Json
   auto& object = make(m_json, pointer);
   if (!object.is_object()) object = Json::object();
   set(pointer + "/" + escaped(key), std::move(value), source);
+}
+
+void Manifest::set_members(const std::string& pointer, std::vector<Member> members) {
+  if (members.empty()) return;
+  auto& object = make(m_json, pointer);
+  std::vector<std::pair<std::string, Json>> all;
+  if (object.is_object()) append_members(all, object);
+  for (auto& member : members) {
+    const auto place = pointer + "/" + escaped(member.key);
+    forget_below(place);
+    m_sources[place] = std::move(member.source);
+    all.emplace_back(std::move(member.key), std::move(member.value));
+  }
+  object = make_object(std::move(all));
 }
 
 std::string Manifest::append(const std::string& pointer, Json value, std::string_view source) {

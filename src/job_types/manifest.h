@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "data/json.h"
@@ -19,6 +20,13 @@ class Manifest {
   void set(const std::string& pointer, Json value, std::string_view source);
   // Sets a member whose key is data (a label, a resource): the key is escaped, and never interpreted as a list index.
   void set_member(const std::string& pointer, std::string_view key, Json value, std::string_view source);
+  // The same for many members, in time proportional to their number.
+  struct Member {
+    std::string key;
+    Json value;
+    std::string source;
+  };
+  void set_members(const std::string& pointer, std::vector<Member> members);
   // Appends to the list at `pointer`; returns the new element's pointer.
   std::string append(const std::string& pointer, Json value, std::string_view source);
   // Merges another manifest's fields and their sources below `pointer`; objects are merged, everything else is replaced.

@@ -2,6 +2,7 @@
 #include "job_types/object.h"
 
 #include <string>
+#include <vector>
 
 namespace trainstep::job_types {
 namespace {
@@ -10,6 +11,12 @@ std::string definitions_text(const std::vector<result::MetricDefinition>& metric
   auto list = Json::array();
   for (const auto& [name, regex] : metrics) list.push_back({{"name", name}, {"regex", regex}});
   return to_text(list);
+}
+
+std::vector<Manifest::Member> members_of(const Json& texts, const std::string& source) {
+  std::vector<Manifest::Member> members;
+  for (const auto& [key, value] : texts.items()) members.push_back({key, scalar_text(value), source});
+  return members;
 }
 
 }  // namespace
@@ -24,10 +31,9 @@ Manifest job_object(const plan::Plan& plan, const Resource& resource) {
   object.set("/metadata/name", plan.job_name, "model_name and the run's id");
   if (!plan.name_space.empty()) object.set("/metadata/namespace", plan.name_space, "namespace");
   for (const auto& [key, value] : plan.labels) object.set_member("/metadata/labels", key, value, "default: used to find it");
-  for (const auto& [key, value] : options.all.labels.items()) object.set_member("/metadata/labels", key, scalar_text(value), "job_options.labels");
+  object.set_members("/metadata/labels", members_of(options.all.labels, "job_options.labels"));
   if (!options.queue.empty()) object.set_member("/metadata/labels", queue_label, options.queue, "job_options.queue");
-  for (const auto& [key, value] : options.all.annotations.items())
-    object.set_member("/metadata/annotations", key, scalar_text(value), "job_options.annotations");
+  object.set_members("/metadata/annotations", members_of(options.all.annotations, "job_options.annotations"));
   if (!plan.spec_hash.empty())
     object.set_member("/metadata/annotations", spec_hash_annotation, plan.spec_hash, "default: identifies the same job under this name");
   if (!options.metrics.empty())

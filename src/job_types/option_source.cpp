@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
+#include "job_types/object.h"
+
 namespace trainstep::job_types {
 
 using plan::PodOptions;
@@ -23,8 +27,13 @@ std::string OptionSource::of(Json PodOptions::* member, std::string_view key) co
   return name(m_own != nullptr && !(m_own->*member).empty(), key);
 }
 
-std::string OptionSource::of_member(Json PodOptions::* member, std::string_view key, const std::string& of) const {
-  return name(m_own != nullptr && (m_own->*member).is_object() && (m_own->*member).contains(of), key);
+std::vector<Manifest::Member> OptionSource::members_of(const PodOptions& options, Json PodOptions::* member, std::string_view key) const {
+  std::set<std::string> own;
+  if (m_own != nullptr)
+    for (const auto& [of, value] : (m_own->*member).items()) own.insert(of);
+  std::vector<Manifest::Member> members;
+  for (const auto& [of, value] : (options.*member).items()) members.push_back({of, scalar_text(value), name(own.contains(of), key)});
+  return members;
 }
 
 std::string OptionSource::of_item(Json PodOptions::* member, std::string_view key, std::size_t index) const {

@@ -4,7 +4,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "job_types/manifest.h"
 #include "plan/options.h"
 
 namespace trainstep::job_types {
@@ -16,8 +18,9 @@ class OptionSource {
 
   [[nodiscard]] std::string of(std::string plan::PodOptions::* member, std::string_view key) const;
   [[nodiscard]] std::string of(Json plan::PodOptions::* member, std::string_view key) const;
-  // For a member of an object option.
-  [[nodiscard]] std::string of_member(Json plan::PodOptions::* member, std::string_view key, const std::string& name) const;
+  // All members of an object option of `options` (plan::options_for), with their sources.
+  [[nodiscard]] std::vector<Manifest::Member> members_of(const plan::PodOptions& options, Json plan::PodOptions::* member,
+                                                         std::string_view key) const;
   // For an item of a list option; the items for all replicas come first.
   [[nodiscard]] std::string of_item(Json plan::PodOptions::* member, std::string_view key, std::size_t index) const;
   [[nodiscard]] std::string of_host_network() const;

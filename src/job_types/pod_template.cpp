@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "job_types/affinity.h"
 #include "job_types/agent.h"
@@ -77,11 +79,9 @@ void keep_meshes_out(const PodOptions& options, Manifest& pod) {
 
 void add_metadata(const plan::Plan& plan, const PodOptions& options, const OptionSource& source, Manifest& pod) {
   for (const auto& [key, value] : plan.labels) pod.set_member("/metadata/labels", key, value, "default: used to find it");
-  for (const auto& [key, value] : options.labels.items())
-    pod.set_member("/metadata/labels", key, scalar_text(value), source.of_member(&PodOptions::labels, "labels", key));
+  pod.set_members("/metadata/labels", source.members_of(options, &PodOptions::labels, "labels"));
   keep_meshes_out(options, pod);
-  for (const auto& [key, value] : options.annotations.items())
-    pod.set_member("/metadata/annotations", key, scalar_text(value), source.of_member(&PodOptions::annotations, "annotations", key));
+  pod.set_members("/metadata/annotations", source.members_of(options, &PodOptions::annotations, "annotations"));
 }
 
 void add_program(const plan::Plan& plan, const PodShape& shape, const PodOptions& options, const OptionSource& source, Manifest& pod) {
@@ -108,14 +108,15 @@ void add_resources(const plan::Plan& plan, const PodShape& shape, const PodOptio
   if (resources.cpus) add("cpu", resources.cpus->value.text, resources.cpus->source);
   if (resources.memory) add("memory", resources.memory->value.text, resources.memory->source);
   if (shape.ranks && resources.gpus.value > 0) add(plan.options.gpu_resource, std::to_string(resources.gpus.value), resources.gpus.source);
-  for (const auto& [name, amount] : options.requests.items())
-    add(name, scalar_text(amount), source.of_member(&PodOptions::requests, "requests", name));
+  for (const auto* what : {"/resources/limits", "/resources/requests"})
+    pod.set_members(std::string(container) + what, source.members_of(options, &PodOptions::requests, "requests"));
 }
 
 void add_scheduling(const plan::Plan& plan, const PodOptions& options, const OptionSource& source, Manifest& pod) {
-  for (const auto& [key, value] : plan.node_selector.items()) pod.set_member("/spec/nodeSelector", key, scalar_text(value), "node_selector");
-  for (const auto& [key, value] : options.node_selector.items())
-    pod.set_member("/spec/nodeSelector", key, scalar_text(value), source.of_member(&PodOptions::node_selector, "node_selector", key));
+  std::vector<Manifest::Member> labels;
+  for (const auto& [key, value] : plan.node_selector.items()) labels.push_back({key, scalar_text(value), "node_selector"});
+  pod.set_members("/spec/nodeSelector", std::move(labels));
+  pod.set_members("/spec/nodeSelector", source.members_of(options, &PodOptions::node_selector, "node_selector"));
   std::size_t index = 0;
   for (const auto& toleration : options.tolerations) {
     pod.append("/spec/tolerations", toleration, source.of_item(&PodOptions::tolerations, "tolerations", index));
@@ -172,13 +173,15 @@ Manifest pod_template(const plan::Plan& plan, const PodShape& shape) {
 std::vector<plan::EnvironmentVariable> overlaid(std::vector<plan::EnvironmentVariable> base, const plan::Plan& plan, const std::string& type) {
   const auto found = plan.options.replicas.find(type);
   if (found == plan.options.replicas.end()) return base;
+  std::map<std::string, std::size_t> places;
+  for (const auto& variable : base) places.emplace(variable.name, places.size());
   for (const auto& [name, value] : found->second.environment.items()) {
     plan::EnvironmentVariable variable{name, value, fmt::format("job_options.replicas.{}.environment", type)};
-    const auto same = std::find_if(base.begin(), base.end(), [&](const auto& other) { return other.name == variable.name; });
-    if (same == base.end())
+    const auto [place, added] = places.emplace(name, base.size());
+    if (added)
       base.push_back(std::move(variable));
     else
-      *same = std::move(variable);
+      base[place->second] = std::move(variable);
   }
   return base;
 }

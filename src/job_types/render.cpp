@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
+#include <string>
 
 #include "base/text.h"
 #include "data/yaml.h"
@@ -65,6 +67,17 @@ Result<void> check_image(const JobType& job_type, const plan::Plan& plan) {
   return {};
 }
 
+// The pointers of all values that contain no other.
+void add_ends(const Json& value, const std::string& pointer, std::set<std::string>& ends) {
+  if (!value.is_structured() || value.empty()) {
+    ends.insert(pointer);
+  } else if (value.is_array()) {
+    for (std::size_t i = 0; i < value.size(); ++i) add_ends(value[i], fmt::format("{}/{}", pointer, i), ends);
+  } else {
+    for (const auto& [key, member] : value.items()) add_ends(member, pointer + '/' + escaped(key), ends);
+  }
+}
+
 }  // namespace
 
 Result<Resource> choose_resource(const JobType& job_type, std::string_view group_version) {
@@ -94,9 +107,10 @@ Result<Manifest> render(const plan::Plan& plan, std::string_view group_version) 
 std::string to_yaml(const Manifest& manifest) { return trainstep::to_yaml(manifest.json()); }
 
 std::string to_yaml_explained(const Manifest& manifest) {
+  std::set<std::string> shown;
+  add_ends(manifest.json(), "", shown);
   return trainstep::to_yaml(manifest.json(), [&](const std::string& pointer) -> std::optional<std::string> {
-    const auto& value = manifest.json().at(Json::json_pointer(pointer));
-    if (value.is_structured() && !value.empty()) return std::nullopt;
+    if (!shown.contains(pointer)) return std::nullopt;
     auto source = manifest.source_of(pointer);
     if (source.empty()) return std::nullopt;
     return source;

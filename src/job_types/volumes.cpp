@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "job_types/option_source.h"
 #include "plan/mounts.h"
@@ -23,18 +26,28 @@ std::string text_of(const Json& object, const char* key) {
 }
 
 bool mounted_by_user(const PodOptions& options, const std::string& path) {
-  for (const auto& volume : options.volumes)
-    if (plan::normal_path(text_of(volume, "mount_path")) == plan::normal_path(path)) return true;
-  return false;
+  const auto wanted = plan::normal_path(path);
+  return std::ranges::any_of(options.volumes, [&](const Json& volume) { return plan::normal_path(text_of(volume, "mount_path")) == wanted; });
 }
 
 bool read_only(const Json& volume) { return volume.contains("read_only"); }
 
-// A volume that is mounted several times is writable if any of its mounts is.
-bool all_read_only(const Json& all, const Json& volume) {
-  const auto name = text_of(volume, "name");
-  return read_only(volume) &&
-         std::all_of(all.begin(), all.end(), [&](const Json& other) { return name.empty() || text_of(other, "name") != name || read_only(other); });
+// What is known about the volumes of a pod by name.
+struct Names {
+  std::set<std::string> given;
+  std::set<std::string> writable;  // a volume that is mounted several times is writable if any of its mounts is
+  std::set<std::string> added;     // those that the pod already has
+};
+
+Names names_of(const Json& all) {
+  Names names;
+  for (const auto& volume : all) {
+    const auto name = text_of(volume, "name");
+    if (name.empty()) continue;
+    names.given.insert(name);
+    if (!read_only(volume)) names.writable.insert(name);
+  }
+  return names;
 }
 
 // An element of a pod's `volumes`, without its name.
@@ -81,21 +94,21 @@ void add_shared_memory(const plan::Sourced<std::string>& size, Manifest& pod) {
 }
 
 // A unique name for a volume without one.
-std::string made_up_name(const Json& all, std::size_t index) {
+std::string made_up_name(const Names& names, std::size_t index) {
   auto name = fmt::format("volume-{}", index);
-  while (std::any_of(all.begin(), all.end(), [&](const Json& other) { return text_of(other, "name") == name; })) name += "-x";
+  while (names.given.contains(name)) name += "-x";
   return name;
 }
 
-void add_user_volume(const Json& all, std::size_t index, const std::string& source, Manifest& pod) {
-  const auto& volume = all[index];
+void add_user_volume(const Json& volume, std::size_t index, const std::string& source, Names& names, Manifest& pod) {
   const auto given = text_of(volume, "name");
-  const auto name = given.empty() ? made_up_name(all, index) : given;
-  // Two entries with the same name and source are one volume, mounted twice.
-  auto entry = Json{{"name", name}};
-  entry.update(volume_source(volume, all_read_only(all, volume)));
-  const auto& present = pod.json().at("spec").at("volumes");
-  if (std::find(present.begin(), present.end(), entry) == present.end()) pod.append(volumes, entry, source);
+  const auto name = given.empty() ? made_up_name(names, index) : given;
+  // Two entries with the same name, which have the same source (plan::check_mounts), are one volume, mounted twice.
+  if (names.added.insert(name).second) {
+    auto entry = Json{{"name", name}};
+    entry.update(volume_source(volume, read_only(volume) && !names.writable.contains(name)));
+    pod.append(volumes, std::move(entry), source);
+  }
   Json mount = {{"name", name}, {"mountPath", text_of(volume, "mount_path")}};
   if (const auto sub_path = text_of(volume, "sub_path"); !sub_path.empty()) mount["subPath"] = sub_path;
   if (const auto sub_path = text_of(volume, "sub_path_expr"); !sub_path.empty()) mount["subPathExpr"] = sub_path;
@@ -111,8 +124,9 @@ void add_volumes(const plan::Plan& plan, const std::string& type, const plan::Re
   pod.set(volumes, Json::array(), "");
   if (!mounted_by_user(options, plan.train_mount)) add_train_mount(plan, pod);
   if (const auto size = shared_memory(plan, resources); ranks && size && !mounted_by_user(options, "/dev/shm")) add_shared_memory(*size, pod);
+  auto names = names_of(options.volumes);
   for (std::size_t index = 0; index < options.volumes.size(); ++index)
-    add_user_volume(options.volumes, index, source.of_item(&PodOptions::volumes, "volumes", index), pod);
+    add_user_volume(options.volumes[index], index, source.of_item(&PodOptions::volumes, "volumes", index), names, pod);
 }
 
 }  // namespace trainstep::job_types

@@ -5,10 +5,15 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "data/digest.h"
 #include "data/fields.h"
 #include "data/secrets.h"
+#include "data/tree.h"
 #include "plan/exec_size.h"
 #include "plan/memory.h"
 #include "plan/mounts.h"
@@ -88,9 +93,12 @@ Json merged_options(const Json& platform, const Json& job_options) {
   auto merged = platform;
   for (const auto& [key, value] : job_options.items()) {
     auto& slot = merged[key];
-    if (slot.is_object() && value.is_object())
-      slot.update(value);
-    else if (slot.is_array() && value.is_array())
+    if (slot.is_object() && value.is_object()) {
+      std::vector<std::pair<std::string, Json>> members;
+      append_members(members, slot);
+      append_members(members, value);
+      slot = make_object(std::move(members));
+    } else if (slot.is_array() && value.is_array())
       slot.insert(slot.end(), value.begin(), value.end());
     else
       slot = value;
@@ -106,8 +114,9 @@ void collect_environment(const Request& request, Plan& plan) {
   for (const auto& [name, value] : plan.options.all.environment.items()) plan.environment.push_back({name, value, "job_options.environment"});
   // For a repeated name the last value is used, at its own position.
   std::vector<EnvironmentVariable> kept;
+  std::set<std::string_view> later;
   for (auto it = plan.environment.rbegin(); it != plan.environment.rend(); ++it)
-    if (std::none_of(kept.begin(), kept.end(), [&](const auto& later) { return later.name == it->name; })) kept.push_back(*it);
+    if (later.insert(it->name).second) kept.push_back(*it);
   plan.environment.assign(kept.rbegin(), kept.rend());
 }
 
