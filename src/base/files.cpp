@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "base/fd.h"
+#include "base/fifo.h"
 #include "base/regular_file.h"
 
 namespace trainstep {
@@ -23,9 +25,13 @@ Error file_error(std::string_view verb, const std::filesystem::path& path, int c
 }
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  constexpr std::chrono::seconds wait_for_writer{5};
+  // Only for a FIFO: otherwise opening it would wait for a writer, which may never come.
+  struct stat found{};
+  const bool fifo = ::stat(path.c_str(), &found) == 0 && S_ISFIFO(found.st_mode);
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (fifo ? O_NONBLOCK : 0)));
   if (!fd) return file_error("read", path, errno);
-  return read_all(fd.get(), path, limit);
+  return fifo ? read_fifo(fd.get(), path, limit, wait_for_writer) : read_all(fd.get(), path, limit);
 }
 
 Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content) {

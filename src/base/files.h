@@ -11,7 +11,7 @@
 
 namespace trainstep {
 
-// Reads the whole file, at most `limit` bytes. Errors: not_found, denied, input (too large, a directory).
+// Reads the whole file, at most `limit` bytes. Errors: not_found, denied, input (too large, a directory, a FIFO that no program writes to).
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit);
 
 // Writes to a temporary file next to the target, syncs it and renames it: a reader sees either the old or the new content, never a part. Creates

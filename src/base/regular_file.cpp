@@ -43,10 +43,10 @@ Result<std::string> read_regular_file(const std::filesystem::path& path, std::si
   return read_all(fd.get(), path, limit);
 }
 
-Result<std::string> read_all(int fd, const std::filesystem::path& path, std::size_t limit) {
-  std::string content;
+Result<std::string> read_all(int fd, const std::filesystem::path& path, std::size_t limit, std::string content) {
   std::array<char, 65536> chunk{};
   while (true) {
+    if (content.size() > limit) return input_error(fmt::format("{} is larger than {} bytes", path.string(), limit));
     const auto count = ::read(fd, chunk.data(), chunk.size());
     if (count == 0) return content;
     if (count < 0) {
@@ -55,7 +55,6 @@ Result<std::string> read_all(int fd, const std::filesystem::path& path, std::siz
       return file_error("read", path, errno);
     }
     content.append(chunk.data(), static_cast<std::size_t>(count));
-    if (content.size() > limit) return input_error(fmt::format("{} is larger than {} bytes", path.string(), limit));
   }
 }
 

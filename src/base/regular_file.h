@@ -14,8 +14,8 @@ namespace trainstep {
 // before any of it is read. Links are followed.
 Result<std::string> read_regular_file(const std::filesystem::path& path, std::size_t limit);
 
-// Reads from the current offset to the end, at most `limit` bytes; `path` is used in error messages.
-Result<std::string> read_all(int fd, const std::filesystem::path& path, std::size_t limit);
+// Reads from the current offset to the end, at most `limit` bytes; `path` is used in error messages. `content`: what was read before.
+Result<std::string> read_all(int fd, const std::filesystem::path& path, std::size_t limit, std::string content = {});
 
 // A descriptor for writing to a new, empty file. An existing entry of that name is removed first: a link could lead elsewhere, a FIFO could block.
 // Returns -1 and sets errno on failure.

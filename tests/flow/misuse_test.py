@@ -219,6 +219,12 @@ def test_a_missing_output_fails_the_step(run, tmp_path, script, outputs, said, b
     assert not (tmp_path / "results.json").exists()
 
 
+def test_a_fifo_without_a_writer_is_not_awaited_for_ever(run):
+    done = run(wrapper='mkfifo place && exec "$@" --train-specification @place')
+    assert done.returncode == 2
+    assert "train_specification: place is a FIFO, and no program has opened it for writing" in done.stderr.decode()
+
+
 @pytest.mark.parametrize("write", ["truncate -s 10G $0", "mkfifo $0; echo x >&2", "ln -s /dev/zero $0"])
 def test_an_unreadable_metrics_file_does_not_block(run, tmp_path, write):
     """They are neither waited for nor read completely; the metrics are those of the log."""
