@@ -70,9 +70,10 @@ Result<Quantity> parse_quantity(std::string_view text, std::string_view what) {
 
 Result<std::int64_t> parse_count(std::string_view text, std::string_view what) {
   ASSIGN(const auto quantity, parse_quantity(text, what));
-  constexpr double most = 1e6;
-  if (std::trunc(quantity.value) != quantity.value || quantity.value > most)
-    return input_error(fmt::format("{}: \"{}\" is not an integer; write 1, 2, …", what, text));
+  constexpr std::int64_t most = 1'000'000;
+  if (std::trunc(quantity.value) != quantity.value) return input_error(fmt::format("{}: \"{}\" is not an integer; write 1, 2, …", what, text));
+  if (quantity.value > static_cast<double>(most))
+    return input_error(fmt::format("{}: expected an integer from 0 to {}, got \"{}\"", what, most, text));
   return static_cast<std::int64_t>(quantity.value);
 }
 

@@ -18,7 +18,7 @@ struct Quantity {
 
 // Errors (input): not a quantity, negative, or a common mistake in the unit: "1GB" (suggests 1Gi or 1G).
 Result<Quantity> parse_quantity(std::string_view text, std::string_view what);
-// A quantity that must be a non-negative integer (GPUs); "2.0" is 2.
+// A quantity that must be an integer from 0 to a million (GPUs); "2.0" is 2.
 Result<std::int64_t> parse_count(std::string_view text, std::string_view what);
 
 }  // namespace trainstep::plan

@@ -70,6 +70,11 @@ TEST_CASE("a memory of a few bytes suggests a missing or wrong unit") {
   }
 }
 
+TEST_CASE("a count has a limit, which is named") {
+  CHECK(parse_count("1000000", "gpus") == 1'000'000);
+  CHECK(parse_count("1000001", "gpus").error().message == "gpus: expected an integer from 0 to 1000000, got \"1000001\"");
+}
+
 TEST_CASE("counts must be integers") {
   CHECK(parse_count("2.0", "gpus").value() == 2);
   CHECK(parse_count("0", "gpus").value() == 0);
