@@ -77,6 +77,7 @@ class Reader {
     const auto* value = find_value(name);
     if (value != nullptr && value->is_object()) return *value;
     if (value != nullptr && !value->is_string()) return input_error(fmt::format("{}: expected an object, got {}", name, type_name(*value)));
+    TRY(check_named(value, name));
     ASSIGN(const auto whole, text(name));
     if (trim(whole).empty()) return Json::object();
     auto json = parse_python_json(whole, name);
@@ -96,11 +97,13 @@ class Reader {
     if (const auto* value = find_value(name); value != nullptr && value->is_object()) return to_text(*value);
     for (const auto& path : m_given.inputs)
       if (path.name == name) return content_of(name, path.path);
+    TRY(check_named(find_value(name), name));
     return text(name);
   }
 
   [[nodiscard]] Result<Json> selector(std::string_view name) const {
     if (const auto* value = find_value(name); value != nullptr && value->is_object()) return check_node_selector(*value);
+    TRY(check_named(find_value(name), name));
     ASSIGN(const auto lines, text(name));
     return parse_node_selector(lines);
   }
@@ -109,6 +112,11 @@ class Reader {
   [[nodiscard]] const Json* find_value(std::string_view name) const {
     const auto found = m_given.values.find(name);
     return found == m_given.values.end() || found->second.is_null() ? nullptr : &found->second;
+  }
+
+  [[nodiscard]] Result<void> check_named(const Json* value, std::string_view name) const {
+    if (value == nullptr || !value->is_string()) return {};
+    return m_files.check(name, value->get_ref<const std::string&>());
   }
 
   [[nodiscard]] Result<std::string> content_of(std::string_view name, const std::string& path) const {

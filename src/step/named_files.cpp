@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "data/secrets.h"
+
 namespace trainstep::step {
 namespace {
 
@@ -41,6 +43,14 @@ Result<std::string> NamedFiles::content(std::string_view name, const std::string
   auto content = m_read(value.substr(1), limit);
   if (content) return content;
   return input_error(fmt::format("{}: {}; a value that starts with @ names a file; write @@ for a literal @", name, content.error().message));
+}
+
+Result<void> NamedFiles::check(std::string_view name, std::string_view value) const {
+  if (!value.starts_with('@') || m_files == Files::any || is_named(value.substr(1))) return {};
+  const auto shown = shown_value(name, Json(value));
+  if (m_files == Files::folder)
+    return input_error(fmt::format("{}: {} is not read as a file; with --files-in, only files below {} are", name, shown, m_folder));
+  return input_error(fmt::format("{}: {} is not read as a file, because it is a value of a pipeline; pass the content", name, shown));
 }
 
 }  // namespace trainstep::step

@@ -26,6 +26,9 @@ class NamedFiles {
   // long argument is always read. Errors (input): the file cannot be read, or is larger than `limit`. `name` starts the message.
   [[nodiscard]] Result<std::string> content(std::string_view name, const std::string& value, std::size_t limit) const;
 
+  // Error (input): the value looks like the name of a file, but is none that may be read. For inputs whose values cannot begin with @.
+  [[nodiscard]] Result<void> check(std::string_view name, std::string_view value) const;
+
  private:
   [[nodiscard]] bool is_named(std::string_view path) const;
 

@@ -9,6 +9,7 @@
 
 #include "base/redact.h"
 #include "base/text.h"
+#include "plan/pod_options.h"
 
 namespace trainstep::step {
 namespace {
@@ -53,7 +54,7 @@ PassedOn passed_on(const std::map<std::string, std::string>& environment, const 
     const bool wanted = is_usual(name) || std::any_of(further.begin(), further.end(), [&, &n = name](const std::string& pattern) {
                           return is_pattern(pattern) && matches(pattern, n);
                         });
-    if (value.empty() || (!named && !wanted)) continue;
+    if (value.empty() || (!named && !(wanted && plan::check_variable_name(name, "")))) continue;  // a shell's functions: BASH_FUNC_x%%
     if (named || (!holds_secret(name, value) && !(is_usual(name) && names_a_file(name, value))))
       result.variables[name] = value;
     else if (holds_secret(name, value))

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "step/node_selector.h"
 #include "support.h"
@@ -28,6 +31,18 @@ TEST_CASE("A call with only a specification gets the interface's defaults") {
   CHECK(inputs.request.inputs.empty());
   CHECK(inputs.request.outputs.empty());
   CHECK_FALSE(inputs.from_executor_input);
+}
+
+TEST_CASE("The help states the defaults that apply") {
+  const auto request = read({program}).request;
+  const std::map<std::string_view, std::string> defaults{
+      {"train_mount", request.train_mount}, {"model_name", request.model_name}, {"pvc_size", request.pvc_size}};
+  for (const auto& field : input_fields()) {
+    const auto stated = field.help.ends_with(')') ? field.help.substr(field.help.rfind('(')) : std::string_view();
+    const auto found = defaults.find(field.name);
+    CAPTURE(field.name, field.help);
+    CHECK(stated == (found == defaults.end() ? "" : "(" + found->second + ")"));
+  }
 }
 
 TEST_CASE("Flags are spelled with dashes or underscores") {
@@ -257,6 +272,10 @@ TEST_CASE("A value from a pipeline never names a file") {
   CHECK(never({{"files-in", "/inputs"}, program, {"tensorboard-s3-address", "@/var/run/secrets/token"}}));
   CHECK_FALSE(never({{"files-in", "/inputs"}, program, {"train-parameters", "@/inputs/../var/run/secrets/token"}}));
   CHECK_FALSE(never({{"files-in", "/inputs"}, program, {"train-parameters", "@/inputs"}}));
+  CHECK_THAT(message({{"files-in", "/inputs"}, {"train-specification", "@/etc/train.yaml"}}),
+             Contains("train_specification: \"@/etc/train.yaml\" is not read as a file; with --files-in, only files below /inputs are"));
+  CHECK_THAT(message({{"executor-input", "{{$}}"}, program, {"job-options", "@options.json"}}),
+             Contains("job_options: \"@options.json\" is not read as a file, because it is a value of a pipeline; pass the content"));
   // A template's own files, and where Argo puts a long argument.
   CHECK(read({{"files_in", "/inputs/"}, program, {"job-options", "@/inputs/job_options"}}, around).request.job_options == Json{{"cleanup", "never"}});
   CHECK_THAT(message({{"files-in", "inputs"}, program}), Contains("files-in: \"inputs\" is not an absolute path"));
@@ -416,6 +435,12 @@ TEST_CASE("Variables with secrets or file names are passed on only if named expl
   const auto asked = read({program, {"job-options", to_text(Json{{"pass_environment", {row.name}}})}}, around);
   CHECK(asked.request.environment == Json{{row.name, row.value}});
   CHECK(asked.not_passed_on.empty());
+}
+
+TEST_CASE("A pattern passes on no variable that a pod cannot have") {
+  Context around = empty_context();
+  around.environment = {{"BASH_FUNC_x%%", "() { :; }"}, {"BASH_X", "1"}};
+  CHECK(read({program, {"job-options", R"({"pass_environment": ["BASH*"]})"}}, around).request.environment == Json{{"BASH_X", "1"}});
 }
 
 TEST_CASE("Variables that name files of this machine are reported in one line") {
