@@ -43,6 +43,18 @@ void skip_to_next_word(std::string_view& text) {
   skip(text, " \t");
 }
 
+// Behind a sign that is part of a quoted name: {"TOKEN =": "x"}; the text itself if it is none.
+std::string_view behind_quoted_sign(std::string_view text) {
+  auto rest = text;
+  skip(rest, "\\\"'");
+  if (rest.size() == text.size()) return text;
+  skip(rest, " \t");
+  if (!rest.starts_with(':')) return text;
+  rest.remove_prefix(1);
+  skip(rest, " \t\\");
+  return rest;
+}
+
 // The value after a name: after a colon or an equals sign; after a flag also after a comma or a blank. Empty: no value follows.
 std::string_view behind_name(std::string_view text, bool flag) {
   const auto before = text.size();
@@ -56,7 +68,7 @@ std::string_view behind_name(std::string_view text, bool flag) {
   else if (!flag || text.size() == before)
     return {};
   skip(text, flag ? " \t\r\n\\" : " \t\\");
-  if (set) return text;
+  if (set) return behind_quoted_sign(text);
   constexpr std::size_t max_flag_length = 200;
   auto word = text.substr(0, max_flag_length);
   word = word.substr(0, word.find_first_of(" \t\r\n,]\"'", 1));

@@ -67,6 +67,9 @@ TEST_CASE("the value after a name or flag of a secret is redacted, and nothing e
                           Row{"putenv('HF_TOKEN','hunter2')", "putenv('HF_TOKEN','[redacted]')"},
                           Row{"Authorization:\tBearer\tabc def", "Authorization:\t[redacted] def"},
                           Row{"api_tokens: hunter2", "api_tokens: [redacted]"},
+                          Row{"HF_TOKEN  =  hunter2 b", "HF_TOKEN  =  [redacted] b"},
+                          Row{R"({"HF_TOKEN =": "hunter2"})", R"({"HF_TOKEN =": "[redacted]"})"},
+                          Row{R"({\"HF_TOKEN = \" : \"hunter2\"})", R"({\"HF_TOKEN = \" : \"[redacted]\"})"},
                           Row{"- --token\n- hunter2\n- -v", "- --token\n- [redacted]\n- -v"},
                           Row{"machine hub login me password hunter2", "machine hub login me password [redacted]"},
                           Row{"machine hub\n  login me\n  password hunter2\n", "machine hub\n  login me\n  password [redacted]\n"}}) {
