@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string>
 
 #include "plan/command.h"
+#include "plan/value_text.h"
 
 namespace trainstep::job_types {
 namespace {
@@ -70,6 +73,16 @@ void collect_texts(const std::vector<spec::Argument>& arguments, std::set<std::s
   }
 }
 
+// The values of inputs that are not given, as the command line has them, and the inputs' names. None that a given value shares.
+std::map<std::string, std::string> default_texts(const plan::Plan& plan) {
+  std::map<std::string, std::string> names;
+  for (const auto& input : plan.binding.inputs)
+    if (input.value && !input.given) names.emplace(plan::value_text(*input.value, plan.program.dialect), input.name);
+  for (const auto& input : plan.binding.inputs)
+    if (input.value && input.given) names.erase(plan::value_text(*input.value, plan.program.dialect));
+  return names;
+}
+
 }  // namespace
 
 Result<Arguments> program_arguments(const plan::Plan& plan, const plan::Placement& placement) {
@@ -77,9 +90,14 @@ Result<Arguments> program_arguments(const plan::Plan& plan, const plan::Placemen
   std::set<std::string> literal;
   collect_texts(plan.program.command, literal);
   collect_texts(plan.program.args, literal);
+  const auto defaults = default_texts(plan);
   Arguments words;
-  for (const auto& word : argv)
-    words.push_back({word, literal.contains(word) ? "train_specification" : "train_specification, filled in from train_parameters"});
+  for (const auto& word : argv) {
+    const auto found = defaults.find(word);
+    words.push_back({word, literal.contains(word)    ? "train_specification"
+                           : found != defaults.end() ? fmt::format("default: {} in train_specification", found->second)
+                                                     : "train_specification, filled in from train_parameters"});
+  }
   return words;
 }
 

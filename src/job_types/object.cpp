@@ -22,13 +22,12 @@ std::vector<Manifest::Member> members_of(const Json& texts, const std::string& s
 }  // namespace
 
 Manifest job_object(const plan::Plan& plan, const Resource& resource) {
-  const std::string_view by_kind =
-      plan.job_type == "Job" ? "distribution_specification.distribution_type or its default" : "distribution_specification.distribution_type";
+  const std::string_view by_kind = plan.distribution.type_given ? "distribution_specification.distribution_type" : "default: distribution_type";
   const auto& options = plan.options;
   Manifest object;
   object.set("/apiVersion", std::string(resource.group_version), by_kind);
   object.set("/kind", std::string(resource.kind), by_kind);
-  object.set("/metadata/name", plan.job_name, "model_name and the run's id");
+  object.set("/metadata/name", plan.job_name, plan.model_name_is_default ? "default: model_name, and the run's id" : "model_name and the run's id");
   if (!plan.name_space.empty()) object.set("/metadata/namespace", plan.name_space, "namespace");
   for (const auto& [key, value] : plan.labels) object.set_member("/metadata/labels", key, value, "default: used to find it");
   object.set_members("/metadata/labels", members_of(options.all.labels, "job_options.labels"));

@@ -11,6 +11,7 @@
 
 #include "job_types/option_source.h"
 #include "plan/mounts.h"
+#include "plan/request.h"
 
 namespace trainstep::job_types {
 namespace {
@@ -74,7 +75,7 @@ void add_train_mount(const plan::Plan& plan, Manifest& pod) {
   const auto volume = claimed ? Json{{"name", "train"}, {"persistentVolumeClaim", {{"claimName", plan.pvc_name}}}}
                               : Json{{"name", "train"}, {"emptyDir", Json::object()}};
   pod.append(volumes, volume, source);
-  add_mount(pod, "train", plan.train_mount, "train_mount");
+  add_mount(pod, "train", plan.train_mount, plan.train_mount == plan::Request().train_mount ? "default: train_mount" : "train_mount");
 }
 
 // The size limit of /dev/shm and its source.

@@ -85,7 +85,9 @@ Result<Distribution> parse_distribution(const Json& specification, const std::ve
   std::vector<std::string> names;
   names.reserve(types.size());
   for (const auto& type : types) names.emplace_back(type.name);
-  d.type = fields.choice("distribution_type", names).value_or(names.front());
+  const auto type = fields.choice("distribution_type", names);
+  d.type_given = type.has_value();
+  d.type = type.value_or(names.front());
   const auto workers = small(fields.integer("number_of_workers", 1, max_workers));
   d.workers_given = workers.has_value();
   d.worker_cpus = fields.parsed("worker_cpus", parse_quantity);

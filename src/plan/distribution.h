@@ -21,7 +21,8 @@ struct Elastic {
 
 struct Distribution {
   std::string type;  // JobTypeTraits::name
-  int workers = 1;   // 1 … 10,000
+  bool type_given = false;
+  int workers = 1;  // 1 … 10,000
   bool workers_given = false;
   std::optional<Quantity> worker_cpus, worker_memory;
   std::optional<int> worker_gpus;

@@ -178,6 +178,7 @@ Result<void> name_run(const Request& request, Plan& plan) {
   plan.fresh_run = request.run_id.empty() && request.identity.empty();
   TRY(check_run_id(plan.run_id));
   plan.job_name = job_name(request.model_name, plan.run_id);
+  plan.model_name_is_default = request.model_name == Request().model_name;
   plan.labels = {{"app.kubernetes.io/managed-by", "trainstep"}, {"trainstep.dev/run", plan.run_id}, {"trainstep.dev/model", request.model_name}};
   return {};
 }

@@ -48,9 +48,10 @@ struct EnvironmentVariable {
 };
 
 struct Plan {
-  std::string job_type;    // Distribution::type, canonical
-  std::string job_name;    // DNS-1035 label, short enough for every suffix added by an operator
-  std::string run_id;      // 1 … 63 of [a-z0-9-]
+  std::string job_type;  // Distribution::type, canonical
+  std::string job_name;  // DNS-1035 label, short enough for every suffix added by an operator
+  std::string run_id;    // 1 … 63 of [a-z0-9-]
+  bool model_name_is_default = false;
   bool fresh_run = false;  // the ID is random: no other process can have created a job of this run
   std::string spec_hash;   // of what identifies the job; excludes the step's image and presigned addresses
   std::string name_space;  // empty: unknown
