@@ -29,6 +29,7 @@
 #include "step/held_folders.h"
 #include "step/sources.h"
 #include "step/targets.h"
+#include "step/unused_inputs.h"
 
 namespace trainstep::cli {
 namespace {
@@ -135,6 +136,7 @@ class LocalRun {
     }
     m_listeners.console().info(m_loop.now(), opening(m_plan, m_run_dir.string()));
     if (const auto notice = step::unbound_model(m_inputs, m_plan)) m_listeners.console().warn(m_loop.now(), *notice);
+    for (const auto& notice : step::unused_inputs(m_inputs.request, m_plan)) m_listeners.console().warn(m_loop.now(), notice);
     if (const auto notice = without_effect_here(m_inputs.request)) m_listeners.console().warn(m_loop.now(), *notice);
     int code = 0;
     m_runner.begin([&](run::Outcome outcome) {

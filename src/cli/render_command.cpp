@@ -9,6 +9,7 @@
 #include "step/default_image.h"
 #include "step/secrets.h"
 #include "step/targets.h"
+#include "step/unused_inputs.h"
 
 namespace trainstep::cli {
 namespace {
@@ -50,6 +51,7 @@ std::vector<std::string> notices_of(const step::Inputs& inputs, const plan::Plan
   for (auto& notice : step::secrets_in_clear(plan)) notices.push_back(std::move(notice));
   if (auto notice = step::default_image(plan)) notices.push_back(std::move(*notice));
   if (auto notice = step::unbound_model(inputs, plan)) notices.push_back(std::move(*notice));
+  for (auto& notice : step::unused_inputs(inputs.request, plan)) notices.push_back(std::move(notice));
   return notices;
 }
 
