@@ -8,6 +8,8 @@
 #include <array>
 #include <utility>
 
+#include "data/birth_time.h"
+
 namespace trainstep {
 namespace {
 
@@ -33,11 +35,16 @@ timespec ChangedSince::now() {
 }
 
 bool ChangedSince::operator()(const std::filesystem::path& path, const struct stat& found) {
-  const auto& at = found.st_ctim;
+  if (!is_since(found.st_ctim, path, found.st_dev)) return false;
+  const auto born = birth_time(path, found);
+  return !born || is_since(*born, path, found.st_dev) || is_since(found.st_mtim, path, found.st_dev);
+}
+
+bool ChangedSince::is_since(const timespec& at, const std::filesystem::path& path, dev_t device) {
   if (std::pair(at.tv_sec, at.tv_nsec) >= std::pair(m_since.tv_sec, m_since.tv_nsec)) return true;
   if (at.tv_nsec == 0 && at.tv_sec + coarse > m_since.tv_sec) return true;
   if (at.tv_sec + clocks_differ < m_since.tv_sec) return false;
-  const auto [known, is_new] = m_here.try_emplace(found.st_dev, true);
+  const auto [known, is_new] = m_here.try_emplace(device, true);
   if (is_new) known->second = has_our_clock(path);
   return !known->second;
 }

@@ -1,4 +1,4 @@
-// Whether a file was changed since a given moment of this machine's clock.
+// Whether a file was created or written since a given moment of this machine's clock.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,11 +18,13 @@ class ChangedSince {
   static timespec now();
 
   explicit ChangedSince(timespec since) : m_since(since) {}
-  // `found`: the result of stat() or lstat() for `path`. Compares the status change time (ctime), which programs cannot set; moving or linking a file
-  // updates it.
+  // `found`: the result of stat() or lstat() for `path`. Programs cannot set the status change time (ctime), but chmod, moving and linking update it,
+  // so the file must have been created or modified since as well. Where the time of its creation is unknown (birth_time.h), ctime decides.
   bool operator()(const std::filesystem::path& path, const struct stat& found);
 
  private:
+  bool is_since(const timespec& at, const std::filesystem::path& path, dev_t device);
+
   timespec m_since;
   std::map<dev_t, bool> m_here;  // by device: whether its clock is this machine's
 };

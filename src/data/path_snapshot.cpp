@@ -18,6 +18,7 @@
 
 #include "base/files.h"
 #include "base/walk_tree.h"
+#include "data/birth_time.h"
 #include "data/changed_since.h"
 #include "data/digest.h"
 
@@ -36,28 +37,33 @@ std::uint64_t number_of(std::string_view text) {
 }
 
 // For a folder only the name: its times change with a move, and its contents are counted separately.
-std::string identity(const std::string& name, const struct stat& found) {
+std::string state_of(const std::string& name, const struct stat& found) {
   if (S_ISDIR(found.st_mode)) return name + " folder";
   return fmt::format("{} {} {:o} {} {}.{} {}.{}", name, found.st_ino, found.st_mode & S_IFMT, found.st_size, found.st_mtim.tv_sec,
                      found.st_mtim.tv_nsec, found.st_ctim.tv_sec, found.st_ctim.tv_nsec);
 }
 
+// The same whatever happens to the entry, except that it is written or replaced.
+std::string content_of(const std::string& name, const fs::path& path, const struct stat& found, bool rewritten) {
+  if (S_ISDIR(found.st_mode)) return name + " folder";
+  const auto born = birth_time(path, found).value_or(timespec{});
+  return fmt::format("{} {} {:o} {} {}.{} {}.{}{}", name, found.st_ino, found.st_mode & S_IFMT, found.st_size, found.st_mtim.tv_sec,
+                     found.st_mtim.tv_nsec, born.tv_sec, born.tv_nsec, rewritten ? " rewritten" : "");
+}
+
 struct Look {
   bool there = false, link = false;
-  std::vector<std::uint64_t> files, rest, linked;
-  timespec newest{};  // the latest ctime of any file
-  int unseen = 0;     // an errno: something there cannot be read
+  PathSnapshot::Entries files, rest;
+  std::vector<std::uint64_t> linked;  // contents
+  timespec newest{};                  // the latest ctime of any file
+  int unseen = 0;                     // an errno: something there cannot be read
 
   void note(int code) {
     if (code != 0 && code != ENOENT && code != ENOTDIR) unseen = code;
   }
 
-  // Older files are not counted as files if the path is a link: `is_new`.
-  void add(const std::string& name, const struct stat& found, bool is_new) {
-    const bool file = S_ISREG(found.st_mode) && found.st_size > 0 && (!link || is_new);
-    (file ? files : rest).push_back(number_of(identity(name, found)));
-    const auto& at = found.st_ctim;
-    if (!S_ISDIR(found.st_mode) && std::pair(at.tv_sec, at.tv_nsec) > std::pair(newest.tv_sec, newest.tv_nsec)) newest = at;
+  void sort() {
+    for (auto* numbers : {&files.states, &files.contents, &rest.states, &rest.contents, &linked}) std::ranges::sort(*numbers);
   }
 };
 
@@ -71,8 +77,9 @@ bool leads_nowhere(const fs::path& path) {
 
 class Looker {
  public:
-  Looker(std::string without, IsTemporary vanishes, timespec since)
-      : m_without(std::move(without)), m_vanishes(std::move(vanishes)), m_since(since) {}
+  // `begins`: watches the files from now on; otherwise asks `watch` about them.
+  Looker(std::string without, IsTemporary vanishes, timespec since, WriteWatch& watch, bool begins)
+      : m_without(std::move(without)), m_vanishes(std::move(vanishes)), m_since(since), m_watch(watch), m_begins(begins) {}
 
   Look look(const fs::path& path) {
     struct stat found{};
@@ -81,31 +88,49 @@ class Looker {
     m_look.link = there && S_ISLNK(found.st_mode);
     if (m_look.link && leads_nowhere(path)) {
       m_look.there = true;
-      m_look.add("", found, true);
+      add("", path, found);
     } else if (::stat(path.c_str(), &found) == 0) {
       m_look.there = true;
-      m_look.add("", found, !m_look.link || m_since(path, found));
+      add("", path, found);
       add_below(path);
       for (std::size_t i = 0; i < m_linked.size(); ++i) add_linked(fs::path(m_linked[i]));
     }
-    std::sort(m_look.files.begin(), m_look.files.end());
-    std::sort(m_look.rest.begin(), m_look.rest.end());
-    std::sort(m_look.linked.begin(), m_look.linked.end());
+    m_look.sort();
     return std::move(m_look);
   }
 
  private:
-  bool is_new_file(const std::string& path, const struct stat& found) { return S_ISREG(found.st_mode) && found.st_size > 0 && m_since(path, found); }
+  bool was_rewritten(const struct stat& found) { return !m_begins && S_ISREG(found.st_mode) && m_watch.saw_write(found); }
+  bool is_new(const fs::path& path, const struct stat& found) { return was_rewritten(found) || m_since(path, found); }
+  bool is_new_file(const fs::path& path, const struct stat& found) { return S_ISREG(found.st_mode) && found.st_size > 0 && is_new(path, found); }
 
-  void add_below(const fs::path& path) {
-    const int code = walk_tree(path, [&](const std::string& name, const struct stat& found) {
+  std::uint64_t content_number(const std::string& name, const fs::path& path, const struct stat& found) {
+    if (m_begins && S_ISREG(found.st_mode)) m_watch.add(path, found);
+    return number_of(content_of(name, path, found, was_rewritten(found)));
+  }
+
+  void add_to(PathSnapshot::Entries& entries, const std::string& name, const fs::path& path, const struct stat& found) {
+    entries.states.push_back(number_of(state_of(name, found)));
+    entries.contents.push_back(content_number(name, path, found));
+  }
+
+  // Older files are not counted as files if the output itself is a link.
+  void add(const std::string& name, const fs::path& path, const struct stat& found) {
+    const bool file = S_ISREG(found.st_mode) && found.st_size > 0 && (!m_look.link || is_new(path, found));
+    add_to(file ? m_look.files : m_look.rest, name, path, found);
+    const auto& at = found.st_ctim;
+    if (!S_ISDIR(found.st_mode) && std::pair(at.tv_sec, at.tv_nsec) > std::pair(m_look.newest.tv_sec, m_look.newest.tv_nsec)) m_look.newest = at;
+  }
+
+  void add_below(const fs::path& root) {
+    const int code = walk_tree(root, [&](const std::string& name, const struct stat& found) {
       if (!m_without.empty() && name == '/' + m_without) return Walk::past;
-      m_look.add(name, found, !m_look.link || m_since(path.string() + name, found));
+      const fs::path path = root.string() + name;
+      add(name, path, found);
       if (S_ISLNK(found.st_mode)) {
         struct stat target{};
-        const auto link = path.string() + name;
-        if (::stat(link.c_str(), &target) == 0 && is_new_file(link, target)) m_look.linked.push_back(number_of(identity(name, target)));
-        note_link(link);
+        if (::stat(path.c_str(), &target) == 0 && is_new_file(path, target)) m_look.linked.push_back(content_number(name, path, target));
+        note_link(path);
       }
       return Walk::on;
     });
@@ -115,12 +140,13 @@ class Looker {
   // These are not files of the output, but will be part of it.
   void add_linked(const fs::path& target) {
     struct stat found{};
-    if (::lstat(target.c_str(), &found) == 0) m_look.rest.push_back(number_of(identity(target.string(), found)));
+    if (::lstat(target.c_str(), &found) == 0) add_to(m_look.rest, target.string(), target, found);
     if (!S_ISDIR(found.st_mode)) return;
     walk_tree(target, [&](const std::string& name, const struct stat& entry) {
-      m_look.rest.push_back(number_of(identity(target.string() + name, entry)));
-      if (is_new_file(target.string() + name, entry)) m_look.linked.push_back(m_look.rest.back());
-      if (S_ISLNK(entry.st_mode)) note_link(target.string() + name);
+      const fs::path path = target.string() + name;
+      add_to(m_look.rest, path.string(), path, entry);
+      if (is_new_file(path, entry)) m_look.linked.push_back(m_look.rest.contents.back());
+      if (S_ISLNK(entry.st_mode)) note_link(path);
       return Walk::on;
     });
   }
@@ -135,13 +161,15 @@ class Looker {
   std::string m_without;
   IsTemporary m_vanishes;
   ChangedSince m_since;
+  WriteWatch& m_watch;
+  bool m_begins;
   Look m_look;
   std::set<std::string> m_seen;
   std::vector<std::string> m_linked;  // targets still to be inspected
 };
 
-Look look(const fs::path& path, const std::string& without, const IsTemporary& vanishes, timespec since = {}) {
-  return Looker(without, vanishes, since).look(path);
+Look look(const fs::path& path, const std::string& without, const IsTemporary& vanishes, WriteWatch& watch, timespec since = {}) {
+  return Looker(without, vanishes, since, watch, false).look(path);
 }
 
 // Sleeps until a change gets a later timestamp than `newest`; false if it does already. Timestamps have the resolution of the kernel's ticks, which
@@ -166,8 +194,12 @@ bool any_new(const std::vector<std::uint64_t>& now, const std::vector<std::uint6
 
 PathSnapshot::PathSnapshot(const fs::path& path, bool settled, std::string without, IsTemporary vanishes)
     : m_path(path), m_without(std::move(without)), m_vanishes(std::move(vanishes)), m_taken(ChangedSince::now()) {
-  auto now = look(m_path, m_without, m_vanishes);
-  if (now.there && settled && wait_past(now.newest)) now = look(m_path, m_without, m_vanishes);
+  const auto take = [this, settled] {
+    *m_watch = {};
+    return Looker(m_without, m_vanishes, {}, *m_watch, settled).look(m_path);
+  };
+  auto now = take();
+  if (now.there && settled && wait_past(now.newest)) now = take();
   m_there = now.there;
   m_unseen = now.unseen;
   m_files = std::move(now.files);
@@ -176,23 +208,25 @@ PathSnapshot::PathSnapshot(const fs::path& path, bool settled, std::string witho
 }
 
 bool PathSnapshot::written() const {
-  const auto now = look(m_path, m_without, m_vanishes, m_taken);
-  return any_new(now.files, m_files) || any_new(now.linked, m_linked);
+  const auto now = look(m_path, m_without, m_vanishes, *m_watch, m_taken);
+  return any_new(now.files.contents, m_files.contents) || any_new(now.linked, m_linked);
 }
 
 bool PathSnapshot::wrote(const std::string& name, const struct stat& found) const {
-  if (std::ranges::binary_search(m_files, number_of(identity(name, found)))) return false;
+  const fs::path path = m_path.string() + name;
+  const bool rewritten = m_watch->saw_write(found);
+  if (std::ranges::binary_search(m_files.contents, number_of(content_of(name, path, found, rewritten)))) return false;
   std::error_code ignored;
-  return !fs::is_symlink(m_path, ignored) || ChangedSince(m_taken)(m_path.string() + name, found);
+  return rewritten || !fs::is_symlink(m_path, ignored) || ChangedSince(m_taken)(path, found);
 }
 
 bool PathSnapshot::touched() const {
-  const auto now = look(m_path, m_without, m_vanishes);
-  return any_new(now.files, m_files) || any_new(now.rest, m_rest);
+  const auto now = look(m_path, m_without, m_vanishes, *m_watch);
+  return any_new(now.files.contents, m_files.contents) || any_new(now.rest.contents, m_rest.contents);
 }
 
 Result<void> PathSnapshot::check_seen() const {
-  const auto now = look(m_path, m_without, m_vanishes);
+  const auto now = look(m_path, m_without, m_vanishes, *m_watch);
   if (now.unseen == 0 || m_unseen != 0) return {};
   return input_error(fmt::format("cannot read {}: {}; the program must leave its output files readable", m_path.string(), std::strerror(now.unseen)));
 }
@@ -213,8 +247,8 @@ Result<void> PathSnapshot::check_readable() const {
 }
 
 bool PathSnapshot::unchanged() const {
-  const auto now = look(m_path, m_without, m_vanishes);
-  return now.there == m_there && now.files == m_files && now.rest == m_rest;
+  const auto now = look(m_path, m_without, m_vanishes, *m_watch);
+  return now.there == m_there && now.files.states == m_files.states && now.rest.states == m_rest.states;
 }
 
 namespace {
@@ -239,7 +273,7 @@ bool may_hold_files(const fs::path& path) { return holds_files(path, true); }
 
 std::string PathSnapshot::digest() const {
   std::string all;
-  for (const auto* numbers : {&m_files, &m_rest})
+  for (const auto* numbers : {&m_files.states, &m_rest.states})
     for (const auto number : *numbers) all += fmt::format("{:016x}\n", number);
   return sha256_hex(all);
 }

@@ -7,17 +7,20 @@
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "data/output_links.h"
+#include "data/write_watch.h"
 
 namespace trainstep {
 
 // The contents of a path at one moment: a file, or a folder with everything below it. Files are identified by name, inode, size and times, not by
-// content; their number is not limited. Links inside are not followed, unless they lead to something that vanishes and so will be copied; a link at
-// the path itself is followed, unless it leads to a folder that contains it.
+// content; their number is not limited. A file of which only the status change time differs has been written to if a WriteWatch saw that, otherwise
+// only its metadata was changed (docs/adr/0018-outputs-appear-whole.md). Links inside are not followed, unless they lead to something that vanishes
+// and so will be copied; a link at the path itself is followed, unless it leads to a folder that contains it.
 class PathSnapshot {
  public:
   // Takes the snapshot now. `settled`: if something there changed so recently that a further change could have the same timestamp, waits until that
@@ -36,10 +39,14 @@ class PathSnapshot {
   [[nodiscard]] Result<void> check_seen() const;
   // Error (input): a file that written() counts, or a folder, cannot be read by this user.
   [[nodiscard]] Result<void> check_readable() const;
-  // Whether the contents are the same now: nothing was added, removed or changed.
+  // Whether the contents are the same now: nothing was added, removed or changed, not even metadata of files.
   [[nodiscard]] bool unchanged() const;
   // Identifies exactly these contents at exactly this place; two snapshots have different digests if unchanged() would be false between them.
   [[nodiscard]] std::string digest() const;
+
+  struct Entries {                                // sorted: hashes for each entry
+    std::vector<std::uint64_t> states, contents;  // a state includes ctime
+  };
 
  private:
   std::filesystem::path m_path;
@@ -48,9 +55,10 @@ class PathSnapshot {
   timespec m_taken{};
   bool m_there = false;
   int m_unseen = 0;
-  std::vector<std::uint64_t> m_files;   // sorted: a hash for each non-empty regular file
-  std::vector<std::uint64_t> m_rest;    // the same for all other entries
-  std::vector<std::uint64_t> m_linked;  // the same for non-empty regular files that links lead to
+  Entries m_files;                                                       // non-empty regular files
+  Entries m_rest;                                                        // all other entries
+  std::vector<std::uint64_t> m_linked;                                   // the contents of non-empty regular files that links lead to
+  std::unique_ptr<WriteWatch> m_watch = std::make_unique<WriteWatch>();  // for the files that were there, if settled
 };
 
 // Whether there is at least one non-empty regular file at the path or below it.

@@ -162,6 +162,19 @@ def test_model_of_an_attempt_that_was_killed_is_not_the_next_ones(step, gang, tm
     assert not (tmp_path / "model").exists()
 
 
+def test_model_of_an_earlier_attempt_is_not_the_next_ones_with_other_metadata(step, gang, tmp_path):
+    assert step("half_then_chmod.sh", options=RESTART) == 1
+    assert "restart 1 of 1" in gang.output()
+    assert NOTHING in gang.output()
+    assert not (tmp_path / "model").exists()
+
+
+def test_an_attempt_may_write_the_file_of_the_previous_one_once_more(step, gang, tmp_path):
+    assert step("copies_twice.sh", options=RESTART) == 0, gang.output()
+    assert "restart 1 of 1" in gang.output()
+    assert tree(tmp_path / "model") == {"weights": "weights\n"}
+
+
 def test_an_attempt_may_resume_from_files_of_the_previous_one(step, tmp_path):
     assert step("half_then_whole.sh", options=RESTART) == 0
     assert tree(tmp_path / "model") == {"shard-0": "half\n", "shard-1": "other half\n"}
