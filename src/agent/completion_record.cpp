@@ -64,7 +64,7 @@ Result<bool> lies_at(RunningLoop& loop, staging::Stores& stores, const plan::Tas
 Result<bool> is_there(RunningLoop& loop, staging::Stores& stores, const plan::Task& task, const result::PodReport& report) {
   for (const auto& output : task.outputs) {
     const auto told = std::ranges::find(report.outputs, output.name, &result::ReportedOutput::name);
-    if (told == report.outputs.end() || !told->artifact || !told->present || !told->uri.empty()) continue;
+    if (told == report.outputs.end() || !told->artifact || !told->present || told->no_file || !told->uri.empty()) continue;
     ASSIGN(const auto there, lies_at(loop, stores, task, output));
     if (!there) return false;
   }

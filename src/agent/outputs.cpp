@@ -68,10 +68,11 @@ Result<result::ReportedOutput> artifact(const plan::TaskOutput& output, const Js
   }
   const bool written = before.written();
   if (!written && !elsewhere) TRY(in_context(fmt::format("output {}", output.name), before.check_seen()));
+  std::error_code ignored;
+  found.no_file = output.file && written && !elsewhere && fs::is_directory(output.path, ignored);
   // To a claim the files are moved as they are. A store refuses what it cannot read.
   if (written && !elsewhere && !output.folder_is.empty()) TRY(in_context(fmt::format("output {}", output.name), before.check_readable()));
   found.present = written || elsewhere;
-  std::error_code ignored;
   const bool a_text = spec::is_text_at_path(declared(output)) && found.uri.empty() && (stays || !found.present) && before.touched();
   if (!a_text || !fs::is_regular_file(output.path, ignored)) return found;
   if (const auto text = read_regular_file(output.path, max_value_size); text && spec::is_text(*text)) found.value = *text;
@@ -123,7 +124,7 @@ Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vec
   std::vector<std::string> told;
   for (const auto& output : outputs) {
     const auto found = pending.find(output.name);
-    if (found == pending.end() || !output.present) continue;
+    if (found == pending.end() || !output.present || output.no_file) continue;
     if (auto tree = objectstore::read_tree(found->second.path())) {
       std::erase_if(tree->left_out, [](const std::string& what) { return what.find(": a link that ") == std::string::npos; });
       if (!tree->left_out.empty()) told.push_back(fmt::format("{}: links delivered unchanged: {}", output.name, fmt::join(tree->left_out, "; ")));
@@ -136,6 +137,13 @@ Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vec
     else if (const auto beside = found->second.left(); !beside.empty())
       told.push_back(fmt::format("{}: files that the program saved next to it are not delivered; they are kept in {} until the next run", output.name,
                                  beside.string()));
+  }
+  for (const auto& output : outputs) {
+    if (!output.no_file) continue;
+    const auto found = pending.find(output.name);
+    const auto kept =
+        found == pending.end() ? "a file was expected" : fmt::format("it is kept in {} until the next run", found->second.left().string());
+    told.push_back(fmt::format("{}: the folder that the program wrote there is not delivered; {}", output.name, kept));
   }
   return told;
 }

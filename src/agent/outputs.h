@@ -28,8 +28,8 @@ Result<PathSnapshots> prepare_outputs(const plan::Task& task, const Pending& pen
 Result<Pending> open_outputs(const plan::Task& task);
 // Describes what this job has put on a claim and could not be reverted; empty: nothing.
 std::string what_stays(const plan::Task& task, const plan::TaskOutput& output);
-// Moves those of `outputs` that are present to their paths, signed with the job's attempt. Returns messages, one sentence each. Errors: denied,
-// internal, that of `go_on`, which is called while link targets are copied.
+// Moves those of `outputs` that are present to their paths, except folders in the place of files, signed with the job's attempt. Returns messages,
+// one sentence each. Errors: denied, internal, that of `go_on`, which is called while link targets are copied.
 Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vector<result::ReportedOutput>& outputs,
                                                 const CheckCancelled& go_on = {});
 

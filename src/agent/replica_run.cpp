@@ -196,6 +196,7 @@ class ReplicaRun {
   // An output that is reported as absent is not sent; one that is reported as present is sent, or the delivery fails.
   static bool goes(const plan::TaskOutput& output, const PathSnapshots& before, const PodReport& report) {
     const auto told = std::ranges::find(report.outputs, output.name, &result::ReportedOutput::name);
+    if (told != report.outputs.end() && told->no_file) return false;
     const bool written = told != report.outputs.end() && told->present && told->uri.empty();
     return output.to.in_store() && (written || before.at(output.name).written());
   }

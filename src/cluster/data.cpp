@@ -93,6 +93,7 @@ Result<std::vector<run::OutputFound>> outputs_of(const plan::Plan& plan, const r
     found.floating = output->type == spec::Type::number;
     found.present = told->present || !told->metadata.empty();
     found.earlier = !told->present;
+    found.no_file = told->no_file;
     found.metadata = told->metadata;
     found.curves = told->curves;
     if (const auto& path = bound.path; path) {

@@ -216,7 +216,7 @@ void StepData::download(std::vector<run::OutputFound>& outputs, Done done) {
   if (auto claimed = claim_outputs(); !claimed) return later([done, error = claimed.error()] { done(error); });
   for (const auto& carried : m_plan.data.downloads) {
     const auto here = [&](const run::OutputFound& output) {
-      return output.name == carried.name && output.present && !output.earlier && output.path == carried.path;
+      return output.name == carried.name && output.present && !output.earlier && !output.no_file && output.path == carried.path;
     };
     const auto output = std::ranges::find_if(outputs, here);
     if (output == outputs.end()) continue;
@@ -260,7 +260,7 @@ std::vector<std::string> StepData::confirm() {
 // A model is never overwritten, and may be large.
 void StepData::read(const std::vector<run::OutputFound>& outputs, std::function<void(std::map<std::string, std::string>)> done) {
   for (const auto& output : outputs)
-    if (output.artifact && output.present && !output.earlier && !output.step_path.empty() && output.step_path != "model_dir")
+    if (output.artifact && output.present && !output.earlier && !output.no_file && !output.step_path.empty() && output.step_path != "model_dir")
       m_to_read.push_back(&output);
   m_read = std::move(done);
   later([this] { read_next(); });
@@ -291,7 +291,7 @@ void StepData::read_next() {
 void StepData::look_for(const std::vector<run::OutputFound>& outputs, Where where, Done done) {
   const auto claims = on_claims(m_plan);
   for (const auto& output : outputs) {
-    if (!output.artifact || !output.present || output.earlier) continue;
+    if (!output.artifact || !output.present || output.earlier || output.no_file) continue;
     ++m_artifacts;
     if (where == Where::everywhere || claims.contains(output.name)) m_to_find.push_back(&output);
   }

@@ -140,6 +140,7 @@ class Router {
     const auto folder = in_agent_folder("outputs/" + file_name(bound.name));
     task.path = folder + "/data";
     if (bound.path) {
+      task.file = output->type == spec::Type::artifact && is_shared_file(bound.path->name);
       const auto store = m_facts.stores.find(bound.path->uri);
       if (const auto found = on_claim(*bound.path, true)) {
         const fs::path place(*found);

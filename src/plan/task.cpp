@@ -62,6 +62,7 @@ Json to_json(const TaskOutput& output) {
   put(json, "declared", output.declared);
   put(json, "folder_is", output.folder_is);
   if (output.to.in_store()) put(json, output.to);
+  if (output.file) json["file"] = true;
   return json;
 }
 
@@ -114,6 +115,7 @@ Result<TaskOutput> read_output(const Json& json) {
   output.path = reader.text("path");
   output.folder_is = reader.text("folder_is");
   output.to = reader.place_in_store();
+  output.file = reader.fields().boolean("file").value_or(false);
   return reader.done(std::move(output));
 }
 

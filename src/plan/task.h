@@ -50,6 +50,7 @@ struct TaskOutput {
   std::string path;       // where the program writes it
   std::string folder_is;  // in the primary, the folder of `path` is a symbolic link to this one, on a claim; empty: it is a folder of the pod
   TaskPlace to;           // in a store; none: it stays at `path` (on a claim), or is a value, which goes into the record
+  bool file = false;      // the step expects a file (is_shared_file()): a folder is not delivered
 };
 
 // In the primary's pod: its final path on the claim.

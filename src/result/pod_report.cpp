@@ -61,6 +61,7 @@ Json to_json(const ReportedOutput& output) {
   Json json = {{"name", output.name}};
   if (output.artifact) json["artifact"] = true;
   if (output.present) json["present"] = true;
+  if (output.no_file) json["no_file"] = true;
   if (output.value) json["value"] = *output.value;
   if (!output.uri.empty()) json["uri"] = output.uri;
   if (!output.metadata.empty()) json["metadata"] = output.metadata;
@@ -74,6 +75,7 @@ std::optional<ReportedOutput> read_output(const Json& json) {
   output.name = fields.text("name").value_or("");
   output.artifact = fields.boolean("artifact").value_or(false);
   output.present = fields.boolean("present").value_or(false);
+  output.no_file = fields.boolean("no_file").value_or(false);
   output.uri = fields.text("uri").value_or("");
   output.metadata = fields.object("metadata").value_or(Json::object());
   output.curves = read_curves(json);

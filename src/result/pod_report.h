@@ -24,6 +24,7 @@ struct ReportedOutput {
   std::string uri;                     // of an artifact: its location, if the program reports another one than the requested one
   Json metadata = Json::object();      // of an artifact: KFP v2, set by the program
   std::vector<MetricSeries> curves{};  // from the TensorBoard logs among an artifact's files
+  bool no_file = false;                // of a present artifact: a folder, although the step expects a file; not delivered
 };
 
 struct PodReport {

@@ -58,7 +58,7 @@ void put_written(MetricList& metrics, const run::OutputFound& output, const File
     if (const auto text = metrics_text(output))
       if (auto read = result::read_metrics(*text, output.name))
         for (auto& metric : *read) metrics.put(std::move(metric));
-  if (!output.artifact || output.path.empty() || output.earlier) return;
+  if (!output.artifact || output.path.empty() || output.earlier || output.no_file) return;
   const auto text = read_file(output.path, max_metrics_file_size);
   if (!text) return;
   if (auto read = result::read_metrics(*text, output.name))
@@ -156,6 +156,10 @@ std::vector<std::string> unread_metrics(const run::Outcome& outcome, const FileR
   std::vector<std::string> sentences;
   for (const auto& output : outcome.outputs) {
     if (!has_metrics(output) || !output.present || !output.artifact || output.path.empty() || output.earlier) continue;
+    if (output.no_file) {
+      sentences.push_back(fmt::format("{}: what the program wrote is a folder, expected a file; ignoring its metrics", output.name));
+      continue;
+    }
     const auto text = read_file(output.path, max_metrics_file_size);
     if (!text && text.error().kind == ErrorKind::input) {
       sentences.push_back(fmt::format("{}: {}; ignoring its metrics", output.name, text.error().message));

@@ -186,6 +186,26 @@ def test_a_program_that_is_started_again_finds_its_inputs_as_they_were(tmp_path)
     assert (tmp_path / "seen").read_text() == "100100"
 
 
+def test_a_folder_in_the_place_of_the_metrics_is_not_delivered(tmp_path):
+    store = Store("no request")
+    metrics = tmp_path / "outputs/metrics/data"
+    outputs = [{"name": name, "type": "artifact", "path": str(tmp_path / f"outputs/{name}/data"), "uri": f"s3://bkt/run/{name}", "store": 0} for name in ("model", "metrics")]
+    outputs[1]["file"] = True
+    script = f'echo w >"$MODEL"; mkdir {metrics}; echo 5 >{metrics}/values'
+    try:
+        for repeated in (False, True):
+            process, message = start(tmp_path, store, script, task={"outputs": outputs})
+            assert process.wait(timeout=30) == 0
+            report = json.loads(message.read_text())
+            assert report["class"] == "succeeded"
+            assert report.get("repeated", False) == repeated
+            assert [output.get("no_file", False) for output in report["outputs"]] == [False, True]
+    finally:
+        store.shutdown()
+    assert store.objects["/bkt/run/model"] == b"w\n"
+    assert not [key for key in store.objects if key.startswith("/bkt/run/metrics")]
+
+
 @pytest.mark.parametrize("then, code", [("exit 0", 143), ("exit 3", 3)])
 def test_a_program_that_saves_and_leaves_at_a_sigterm_has_not_trained(tmp_path, then, code):
     store = Store("no request")

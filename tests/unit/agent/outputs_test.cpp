@@ -218,6 +218,30 @@ TEST_CASE("a link to a folder of this pod is a model once it holds files of this
   CHECK(pod.only().present);
 }
 
+TEST_CASE("a folder in the place of a file is not delivered, and the log says where it is") {
+  Pod pod;
+  const bool on_claim = GENERATE(true, false);
+  auto& made = on_claim ? pod.output_on_claim("metrics", spec::Type::artifact, "metrics.json") : pod.output("metrics", spec::Type::artifact);
+  made.file = true;
+  const auto path = made.path;
+  const auto place = pod.on_claim("run/metrics.json");
+  Pod::write(place, "older");
+  pod.prepare();
+  Pod::write(path + "/values.json", "{}");
+  CHECK(pod.only().present);
+  CHECK(pod.only().no_file);
+  const auto told = commit_outputs(pod.pending, {pod.only()});
+  REQUIRE(told);
+  REQUIRE(told->size() == 1);
+  const auto why =
+      on_claim ? "it is kept in " + pod.on_claim("run/.metrics.json.trainstep/new/metrics.json") + " until the next run" : "a file was expected";
+  CHECK(told->front() == "metrics: the folder that the program wrote there is not delivered; " + why);
+  CHECK(contents(place) == "older");
+  fs::remove_all(path);
+  Pod::write(path, "{}");
+  CHECK_FALSE(pod.only().no_file);
+}
+
 TEST_CASE("an output that changes after the program's end is the program's mistake") {
   Pod pod;
   const auto model = pod.output("model", spec::Type::artifact).path;

@@ -296,6 +296,13 @@ TEST_CASE("for an artifact with only metadata, the file at the step's path is an
   CHECK_FALSE(found(artifacts(), made)[0].present);
 }
 
+TEST_CASE("a folder in the place of a file is known as such") {
+  auto made = report();
+  CHECK_FALSE(found(artifacts(), made)[0].no_file);
+  made.outputs[0].no_file = true;
+  CHECK(found(artifacts(), made)[0].no_file);
+}
+
 TEST_CASE("a report that does not fit the program is an error") {
   auto made = report();
   SECTION("another type") {

@@ -543,10 +543,11 @@ TEST_CASE_METHOD(Step, "what the program did not write is not fetched") {
   output("model");
   output("none").present = false;
   output("metadata alone").earlier = true;
+  output("a folder").no_file = true;
   output("elsewhere").path = "s3://other/place";
   REQUIRE(download());
   CHECK(read(in_pod("model/weights")) == "w");
-  for (const auto* name : {"none", "metadata alone", "elsewhere"}) CHECK_FALSE(std::filesystem::exists(in_pod(name)));
+  for (const auto* name : {"none", "metadata alone", "a folder", "elsewhere"}) CHECK_FALSE(std::filesystem::exists(in_pod(name)));
 }
 
 TEST_CASE_METHOD(Step, "downloaded data appears only when it is complete") {
@@ -693,6 +694,7 @@ TEST_CASE_METHOD(Delivered, "what the program delivered where the step writes as
   for (const auto* path : {"metrics", "model_dir", "mlpipeline_ui_metadata", ""}) delivered(std::string("of_") + path, path);
   delivered("elsewhere", "mlpipeline_metrics").path = "s3://other/place";
   delivered("earlier", "metrics").earlier = true;
+  delivered("folder", "metrics").no_file = true;
   objects["kfp/of_metrics"] = R"({"score": 0.75})";
   objects["kfp/of_mlpipeline_ui_metadata"] = "ui";
   CHECK(read() ==
@@ -720,6 +722,12 @@ TEST_CASE_METHOD(Delivered, "if one of several outputs is gone, the others are r
   REQUIRE_FALSE(found);
   CHECK(found.error().kind == ErrorKind::not_found);
   CHECK(step().lost() == (several ? some : all));
+}
+
+TEST_CASE_METHOD(Delivered, "a folder in the place of a file, which was not delivered, is not missed") {
+  delivered("metrics", "metrics").no_file = true;
+  CHECK(end([&](StepData::Done done) { step().look_for(outputs, StepData::Where::everywhere, std::move(done)); }));
+  CHECK(transport.asked().empty());
 }
 
 TEST_CASE_METHOD(Delivered, "if the store does not report what is gone, nothing counts as gone") {

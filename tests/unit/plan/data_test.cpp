@@ -281,6 +281,26 @@ TEST_CASE("an output on a claim keeps its name, and its folder leads to the clai
   CHECK_FALSE(model.to.somewhere());
 }
 
+TEST_CASE("only where the step writes as well is an output a file") {
+  constexpr auto* two = R"(
+outputs:
+- {name: model, type: Model}
+- {name: scores, type: Metrics}
+implementation:
+  container:
+    image: i
+    command: [train, {outputPath: model}, {outputPath: scores}]
+)";
+  Case made;
+  made.request.train_specification = two;
+  made.output("model", path("model_dir", "/disk/model")).claim("disk", "/disk");
+  CHECK_FALSE(output_of(made.routed(), "scores").file);
+  const auto* name = GENERATE("metrics", "mlpipeline_metrics", "mlpipeline_ui_metadata");
+  made.output("scores", path(name, "/disk/scores"));
+  CHECK(output_of(made.routed(), "scores").file);
+  CHECK_FALSE(output_of(made.routed(), "model").file);
+}
+
 TEST_CASE("the record is next to the first output that outlives the pods, never inside it") {
   struct Row {
     StepPath model;

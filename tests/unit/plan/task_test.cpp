@@ -20,7 +20,7 @@ Task example() {
                  {"https://s3.amazonaws.com", "eu-west-1", false, "", "", ""}};
   task.inputs = {{"data", "/train/inputs/data", {"s3://b/data", 1, ""}}, {"more", "/train/inputs/more", {"minio://m/more", 0, ""}}};
   task.outputs = {{"model", spec::Type::artifact, "system.Model", "/trainstep/outputs/model/data", "", {"s3://b/model", 1, ""}},
-                  {"on_claim", spec::Type::artifact, "Model", "/trainstep/outputs/on_claim/m", "/mnt/trainstep/0/run", {}},
+                  {"on_claim", spec::Type::artifact, "Model", "/trainstep/outputs/on_claim/m", "/mnt/trainstep/0/run", {}, true},
                   {"accuracy", spec::Type::number, "Float", "/trainstep/outputs/accuracy/data", "", {}}};
   task.executor_output_file = "/trainstep/outputs/executor_output.json";
   task.record = {"s3://b/.trainstep/digits/finished.json", 1, ""};
@@ -80,6 +80,7 @@ TEST_CASE("a task survives a round trip through its text") {
     CHECK(read.outputs[i].path == task.outputs[i].path);
     CHECK(read.outputs[i].folder_is == task.outputs[i].folder_is);
     CHECK(same(read.outputs[i].to, task.outputs[i].to));
+    CHECK(read.outputs[i].file == task.outputs[i].file);
   }
   CHECK(read.executor_output_file == task.executor_output_file);
   CHECK(same(read.record, task.record));

@@ -23,6 +23,7 @@ PodReport example() {
       {.name = "model", .artifact = true, .present = true, .value = {}, .uri = "s3://b/elsewhere", .metadata = {{"accuracy", 0.9}}});
   report.outputs.push_back({.name = "accuracy", .artifact = false, .present = true, .value = 0.5, .uri = {}});
   report.outputs.push_back({.name = "nothing", .artifact = false, .present = true, .value = Json(nullptr), .uri = {}});
+  report.outputs.push_back({.name = "metrics", .artifact = true, .present = true, .value = {}, .uri = {}, .no_file = true});
   report.bytes_in = std::int64_t{5} << 40;
   report.seconds_in = 1.5;
   report.bytes_out = 7;
@@ -48,7 +49,7 @@ TEST_CASE("a report survives a round trip through its text") {
   CHECK(read.repeated);
   CHECK_FALSE(read.shortened);
   CHECK(read.message.empty());
-  REQUIRE(read.outputs.size() == 3);
+  REQUIRE(read.outputs.size() == 4);
   CHECK(read.outputs[0].name == "model");
   CHECK(read.outputs[0].artifact);
   CHECK(read.outputs[0].present);
@@ -58,6 +59,8 @@ TEST_CASE("a report survives a round trip through its text") {
   CHECK_FALSE(read.outputs[1].artifact);
   CHECK(read.outputs[1].value == Json(0.5));
   CHECK(read.outputs[2].value == Json(nullptr));
+  CHECK_FALSE(read.outputs[0].no_file);
+  CHECK(read.outputs[3].no_file);
   CHECK(read.bytes_in == std::int64_t{5} << 40);
   CHECK(read.seconds_in == 1.5);
   CHECK(read.bytes_out == 7);

@@ -123,6 +123,9 @@ TEST_CASE("metrics of the step's own file that cannot be read are reported") {
   }
   output.name = "eval_metrics", output.step_path.clear();
   CHECK(told("a,b\n1,2\n").empty());  // a table
+  output.no_file = true;
+  CHECK(told(R"({"acc": 0.5})") == "eval_metrics: what the program wrote is a folder, expected a file; ignoring its metrics");
+  CHECK(final_metrics(outcome, [](const std::string&, std::size_t) -> Result<std::string> { return std::string(R"({"acc": 0.5})"); }).empty());
 }
 
 TEST_CASE("metrics are read from the outputs that are named so, by any spelling, and from no other") {
