@@ -12,8 +12,8 @@ namespace trainstep::result {
 class CallArguments {
  public:
   explicit CallArguments(std::string_view text) : m_text(text) {}
-  // Whether the innermost parenthesis that is open at `at` follows a name: "Dropout(p=0.25)", not "Epoch 1 (loss=0.3)". `at` must not decrease
-  // between calls. Parentheses nested deeper than 64 count as closed.
+  // Whether the innermost parenthesis that is open at `at` follows a name, "Dropout(p=0.25)", not "Epoch 1 (loss=0.3)", or holds the settings of an
+  // optimizer: "Adam (lr=0.001)". `at` must not decrease between calls. Parentheses nested deeper than 64 count as closed.
   bool hold(std::size_t at);
 
  private:
