@@ -13,7 +13,10 @@ bool may_be_named(std::string_view text, std::size_t number) {
   while (end > 0 && number - end <= max_gap && belongs_to_separator(text[end - 1])) --end;
   if (end == number || end == 0) return false;
   const auto word = word_before(text, end);
-  return !word.empty() && is_letter(word.front()) && may_end_name(word);
+  if (word.empty() || !is_letter(word.front())) return false;
+  if (may_end_name(word)) return true;
+  const auto start = end - word.size();  // "loss train: 2.471"
+  return start > 1 && text[start - 1] == ' ' && names_data(word) && metric_kind(word_before(text, start - 1)) >= MetricKind::usual;
 }
 
 // "loss 0.5"

@@ -114,6 +114,7 @@ void SentenceReader::read_sign() {
   if (c == ',' && m_counted) m_phrase.clear();  // "8 train, 8 val images"
   const bool cell = gap == Gap::cell;
   if ((cell || c == ';') && m_phrase.count() == 0) m_label = {};
+  if (cell || c == ';') m_measured = {};
   m_level = m_level && c == ':' && m_phrase.count() == 1;
   m_counted = m_counted && m_phrase.count() > 0;
   const bool first = m_gap == Gap::none || m_gap == Gap::blank;
@@ -280,8 +281,18 @@ bool SentenceReader::read_value(std::string_view& rest) {
     return true;
   }
   if (!m_phrase.fits()) return false;
+  if (m_gap == Gap::colon && names_data(m_phrase.last())) return store_of_data(*number, whole);
+  m_measured = {};
   const auto data = data_behind(rest);
   return store(m_phrase.name(m_phrase.count()), metric_kind(m_phrase.before_last(), m_phrase.last()), *number, whole, data);
+}
+
+// "loss train: 2.471, val: 1.456"
+bool SentenceReader::store_of_data(double number, bool whole) {
+  const auto count = m_phrase.count();
+  if (whole || count > 2) return false;
+  if (count == 2) m_measured = metric_kind(m_phrase.first()) >= MetricKind::usual ? m_phrase.first() : std::string_view();
+  return !m_measured.empty() && store(plain_name(m_measured), metric_kind(m_measured), number, whole, m_phrase.last());
 }
 
 // "loss: 0.5 (train)", if the line has not named the data before. Consumes it.

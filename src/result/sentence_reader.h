@@ -61,6 +61,7 @@ class SentenceReader {
   bool read_position(std::string_view& rest);
   bool read_value(std::string_view& rest);
   bool store(std::string name, MetricKind kind, double number, bool whole, std::string_view data);
+  bool store_of_data(double number, bool whole);
 
   // The phrase, and what remains of it.
   void begin_phrase();
@@ -89,6 +90,7 @@ class SentenceReader {
   // What earlier phrases of the line have said.
   std::string_view m_data;            // "Test" in "Test set: …"
   bool m_data_not_for_pairs = false;  // m_data does not apply to pairs: "INFO train: loss=0.5" names a logger, "Train Epoch: 1 … loss=0.5" the epoch
+  std::string_view m_measured;        // "loss" in "loss train: 2.4, val: 1.5"
   std::string_view m_label;           // the last words that have no value: "Best" in "Best: loss=0.2 acc=0.9"
   bool m_counts_label = false;        // the label belongs to a count, as in "best epoch 3"
   bool m_partial = false;             // the line has the position within an epoch or a test: "[10/196]"
