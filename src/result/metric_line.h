@@ -4,7 +4,7 @@
 //   object                  {"epoch": 1, "loss": 0.3}                          metric_object.h
 //   progress of Keras       45/45 [====] - 1s 2ms/step - loss: 0.12            keras_progress.h
 //   round of boosting       [3]<TAB>train-logloss:0.48<TAB>eval-logloss:0.55   boosting_rounds.h
-//   table                   epoch     train_loss  valid_loss  accuracy         metric_table.h, coco_summary.h
+//   table                   epoch     train_loss  valid_loss  accuracy         metric_table.h, coco_summary.h, delimited_table.h, wandb_summary.h
 //   pairs                   epoch=3/10 loss=0.12, accuracy=93%                 metric_pairs.h
 //   sentence                Epoch 1/5, Loss: 0.54, Acc: 91.2%                  metric_sentence.h
 //   position alone          Epoch 3/10                                         metric_position.h
@@ -40,6 +40,7 @@ struct MetricLine {
   std::vector<Metric> metrics;   // without epoch and step
   std::vector<Place> pairs;      // the positions in the text of the first metrics, those given as name=value
   std::vector<Metric> if_known;  // used only for names that earlier lines contain: "epoch 2 loss 1"
+  std::vector<Metric> if_new;    // used only for other names: they are rounded
   std::optional<double> epoch;   // given on this line
   std::optional<double> step;
   Progress progress;

@@ -8,6 +8,7 @@
 #include "result/metric_line.h"
 #include "result/metric_text.h"
 #include "result/metric_words.h"
+#include "result/table_columns.h"
 
 namespace trainstep::result {
 namespace {
@@ -66,20 +67,10 @@ std::string_view take_group(std::string_view& label, std::string_view group) {
   return group;
 }
 
-// "Train Loss" → Train_Loss, "mAP50-95)" → "mAP50-95".
-std::string column_name(std::string_view label) {
-  if (label.ends_with("):")) label.remove_suffix(1);
-  if (label.ends_with(')')) label.remove_suffix(1);
-  std::string name(label);
-  std::ranges::replace(name, ' ', '_');
-  return is_measured_name(name) ? plain_name(name) : std::string();
-}
+bool is_metric(std::string_view name, bool of_classes) { return (of_classes && (name == "P" || name == "R")) || names_metric(name); }
 
-bool is_metric(std::string_view name, bool of_classes) {
-  if (of_classes && (name == "P" || name == "R")) return true;
-  const auto last = name.rfind('_');
-  return metric_kind(name) != MetricKind::none && (last == std::string_view::npos || !names_setting(name.substr(last + 1)));
-}
+// All other columns are losses and scores: ENTS_F, DEP_UAS.
+bool is_spacys(const std::vector<std::string_view>& labels) { return labels[0] == "E" && labels[1] == "#"; }
 
 // Strips what a progress bar has drawn after the last column: "mAP50-95): 100% ━━━ 2/2", "64: 100%".
 std::string_view without_bar(std::string_view text) {
@@ -94,7 +85,7 @@ bool MetricTable::may_read(std::string_view line) const {
   const auto first = line.find_first_not_of(" \t");
   if (first == std::string_view::npos) return false;
   const auto rest = line.substr(first);
-  if (m_in_box || rest.front() == '|' || CocoSummary::may_read(line)) return true;
+  if (m_in_box || rest.front() == '|' || CocoSummary::may_read(line) || WandbSummary::may_read(line) || m_delimited.may_read(rest)) return true;
   if (!m_columns.empty() && (is_digit(rest.front()) || (m_of_classes && rest.starts_with("all ")))) return true;
   if (!has("eEIiCc", rest.front())) return false;
   constexpr std::array<std::string_view, 7> headers{"epoch ", "Epoch ", "Iter ", "iter ", "E ", "Class ", "classes "};
@@ -103,7 +94,8 @@ bool MetricTable::may_read(std::string_view line) const {
 
 bool MetricTable::read(std::string_view text, MetricLine& line) {
   return text.size() <= max_row_length && may_read(text) &&
-         (m_coco.read(text, line) || read_box(text, line) || read_row(text, line) || read_header(text));
+         (m_coco.read(text, line) || m_wandb.read(text, line) || read_box(text, line) || m_delimited.read(text, line) || read_row(text, line) ||
+          read_header(text));
 }
 
 bool MetricTable::read_box(std::string_view text, MetricLine& line) {
@@ -126,6 +118,7 @@ bool MetricTable::read_header(std::string_view text) {
   if (labels.size() < 3 || labels.size() > max_columns) return false;
   const auto first = first_column(labels.front());
   if (first == First::none) return false;
+  const bool scores = is_spacys(labels);
   std::vector<std::string> columns;
   bool any = false;
   std::string_view group;
@@ -133,7 +126,7 @@ bool MetricTable::read_header(std::string_view text) {
     if (!label.empty() && is_digit(label.front())) return false;
     if (first == First::classes) group = take_group(label, group);
     auto name = column_name(label);
-    if (!is_metric(name, first == First::classes)) name.clear();
+    if (scores ? columns.empty() || label == "SPEED" : !is_metric(name, first == First::classes)) name.clear();
     if (!name.empty() && !group.empty() && group != "Box") name.insert(0, "_").insert(0, group);
     if (label.ends_with(')')) group = {};
     any = any || !name.empty();
@@ -145,7 +138,7 @@ bool MetricTable::read_header(std::string_view text) {
   m_of_classes = first == First::classes;
   const auto mark = std::ranges::find(labels, "cp");
   m_mark_column = mark == labels.end() ? std::nullopt : std::optional(static_cast<std::size_t>(mark - labels.begin()));
-  m_step_column = labels[1] == "#" ? std::optional<std::size_t>(1) : std::nullopt;
+  m_step_column = scores ? std::optional<std::size_t>(1) : std::nullopt;
   return true;
 }
 

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "result/coco_summary.h"
+#include "result/delimited_table.h"
+#include "result/wandb_summary.h"
 
 namespace trainstep::result {
 
@@ -23,7 +25,7 @@ struct MetricLine;
 // | train/                  |               |
 // |    value_loss           | 89            |
 //
-// Rows printed by pycocotools (coco_summary.h) need no header.
+// CSV and Markdown are read by delimited_table.h, a run's summary by wandb_summary.h. Rows printed by pycocotools (coco_summary.h) need no header.
 //
 // The first name in a header is one of these, and at least one other names a metric (metric_words.h). A row has as many words, the first of which is
 // a count, or "all" below Class; its values below names of metrics are read. Other lines may occur in between.
@@ -42,6 +44,8 @@ class MetricTable {
   std::vector<std::string> m_columns;  // empty: no header yet; "": not a metric
   bool m_in_box = false;               // below the name of a group
   CocoSummary m_coco;
+  WandbSummary m_wandb;
+  DelimitedTable m_delimited;
   bool m_of_steps = false;
   bool m_of_classes = false;
   std::optional<std::size_t> m_step_column{};

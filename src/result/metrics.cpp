@@ -78,11 +78,18 @@ void MetricReader::take(const MetricLine& line, Time at) {
       series.axis = line.step ? Axis::step : line.epoch || (line.of_epoch && m_progress.epoch) ? Axis::epoch : Axis::count;
     }
     auto& curve = m_curves[found->second];
+    curve.rounded = false;
     const auto announced = static_cast<double>(m_progress.epoch.value_or(0));
     const auto last = curve.series.points.empty() ? 0.0 : curve.series.points.back().x;
     const auto x = curve.series.axis == Axis::step ? line.step.value_or(last + 1) : line.epoch.value_or(announced);
     curve.add({x, metric.value, at});
   };
+  for (const auto& metric : line.if_new) {
+    const auto found = m_index.find(metric.name);
+    if (found != m_index.end() && !m_curves[found->second].rounded) continue;
+    take_value(metric, false);
+    if (const auto made = m_index.find(metric.name); made != m_index.end()) m_curves[made->second].rounded = true;
+  }
   for (const auto& metric : line.metrics) take_value(metric, false);
   for (const auto& metric : line.if_known) take_value(metric, true);
 }

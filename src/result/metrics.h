@@ -79,6 +79,7 @@ class MetricReader {
     std::uint64_t count = 0;   // values seen
     std::uint64_t stride = 1;  // every stride-th value is kept
     bool last_only = false;
+    bool rounded = false;  // all values are from MetricLine::if_new
     void add(MetricPoint point);
   };
   [[nodiscard]] bool may_say_something(std::string_view line) const;

@@ -54,7 +54,7 @@ void drop_value(MetricLine& line, std::string_view name) {
   if (meaning == Meaning::step) line.step.reset();
   if (meaning == Meaning::epochs) line.progress.epochs.reset();
   if (meaning == Meaning::epoch) line.epoch.reset(), line.progress = {}, line.of_epoch = false;
-  std::erase_if(line.metrics, [&](const Metric& metric) { return metric.name == name; });
+  for (auto* metrics : {&line.metrics, &line.if_new}) std::erase_if(*metrics, [&](const Metric& metric) { return metric.name == name; });
 }
 
 std::optional<double> take_member(std::string_view& rest, bool& quoted) {

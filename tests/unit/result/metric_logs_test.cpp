@@ -68,6 +68,7 @@ std::string unescaped(const std::string& line) {
 std::string show(const MetricLine& line) {
   std::vector<std::string> words;
   for (const auto& metric : line.metrics) words.push_back(fmt::format("{}={:g}", metric.name, metric.value));
+  for (const auto& metric : line.if_new) words.push_back(fmt::format("{}^{:g}", metric.name, metric.value));
   for (const auto& metric : line.if_known) words.push_back(fmt::format("{}~{:g}", metric.name, metric.value));
   if (line.epoch) words.push_back(fmt::format("epoch {:g}", *line.epoch));
   if (line.progress.epochs) words.push_back(fmt::format("of {}", *line.progress.epochs));

@@ -57,6 +57,21 @@ TEST_CASE("wherever a line is cut, its metrics are read whole") {
   }
 }
 
+TEST_CASE("a rounded value counts only for a metric that the log has not given") {
+  MetricReader reader;
+  const auto after = [&](const char* line) {
+    reader.feed(line, Time{});
+    return show(reader.latest());
+  };
+  after("loss=0.125");
+  after("wandb: Run summary:");
+  CHECK(after("wandb:     loss 0.13") == "loss=0.125");
+  CHECK(after("wandb: accuracy 0.91") == "loss=0.125 accuracy=0.91");
+  CHECK(after("wandb: accuracy 0.93") == "loss=0.125 accuracy=0.93");  // of the next run
+  CHECK(after("accuracy=0.25") == "loss=0.125 accuracy=0.25");
+  CHECK(after("wandb: accuracy 0.26") == "loss=0.125 accuracy=0.25");
+}
+
 TEST_CASE("a word longer than any metric is not read where it is split") {
   MetricReader reader;
   reader.feed("loss=0.9 " + std::string(max_line_length - 15, 'y') + " loss=0", Time{});

@@ -1,0 +1,16 @@
+// Names of the columns of a table. Shared by the parsers of tables.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace trainstep::result {
+
+// "Train Loss" → Train_Loss, "mAP50-95)" → "mAP50-95"; "" if it cannot be a name.
+std::string column_name(std::string_view label);
+
+// Whether the values below such a name are metrics.
+bool names_metric(std::string_view column);
+
+}  // namespace trainstep::result
