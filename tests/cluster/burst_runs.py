@@ -47,8 +47,10 @@ class Links:
         self.timers[-1].start()
 
     def restore(self):
+        """Until what was on its way has arrived: a create that arrives after the next life has looked makes a second job (docs/adr/0037)."""
         for timer in self.timers:
             timer.join()
+        time.sleep(0.5)
 
 
 def run(pair, program, folder, seed) -> list:
@@ -73,7 +75,7 @@ def run(pair, program, folder, seed) -> list:
         story = [f"seed {seed}, {kind}"]
         for _ in range(dice.randint(0, 3)):
             live(step, links, dice, story)
-        links.restore()
+            links.restore()
         step.start(**wanted(dice))
         code = step.end(timeout=200)
         found = judge(step, there, code)
@@ -111,8 +113,7 @@ def judge(step, there, code) -> list:
     jobs = [created(step.cluster, space) for space in there]
     left = [name for space in there for name in step.left_in(space.name)]
     problems = [
-        (code != 0, f"exit code {code}"), (all(jobs), f"jobs in both clusters: {jobs}"), (sum(jobs) != 1, f"{jobs} jobs, expected one"),
-        (left, f"left: {left}"),
+        (code != 0, f"exit code {code}"), (sum(jobs) != 1, f"jobs in the two clusters: {jobs}, expected one"), (left, f"left: {left}"),
     ]  # fmt: skip
     if code == 0:
         wrong = data_steps.differences(step.tmp / "model", step.files)
