@@ -148,6 +148,7 @@ struct Attempts : FakeStore {
     if (path.find("/persistentvolumeclaims/") != std::string::npos)
       return Reply::text(R"({"metadata": {"name": "models"}, "spec": {"accessModes": ["ReadWriteMany"]}})");
     if (path == "/apis/batch/v1") return test::serves_jobs();
+    if (path.ends_with("reviews")) return Reply::text(R"({"status": {"allowed": true}})", 201);
     if (path.find("/jobs/") != std::string::npos) return of_job(asked);
     if (asked.request.method == "POST") {
       const auto object = test::made(asked.request.body, "u-" + std::to_string(made + 1));
