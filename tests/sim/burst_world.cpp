@@ -18,7 +18,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto own_host = "kubernetes.default.svc";
-constexpr Duration lease{30min};
+// How long after the last renewal the pods of a job have ended: a Lease that holds for as long as a job is kept for the next attempt, and two reads
+// of it.
+constexpr Duration until_all_ends{60min + 2 * 5min + 10min};
 // The step's verdict, or another life of it, comes within this time: a training, cuts, and the waits for servers that are away.
 constexpr Duration longest_life = 60h;
 
@@ -259,7 +261,7 @@ std::vector<std::string> BurstWorld::run() {
     m_violations.emplace_back("success, but no job has succeeded");
   if (m_verdict && m_verdict->verdict_class == result::VerdictClass::user && m_succeeded)
     m_violations.emplace_back("a failure of the program, but a job has succeeded");
-  m_loop.run_for(2 * lease + 10min);
+  m_loop.run_for(until_all_ends);
   check_left("after the Lease", false);
   if (m_verdict && m_verdict->verdict_class == result::VerdictClass::succeeded && !m_doubts) check_left("after a success", true);
   return m_violations;
