@@ -191,7 +191,7 @@ def test_a_folder_in_the_place_of_the_metrics_is_not_delivered(tmp_path):
     metrics = tmp_path / "outputs/metrics/data"
     outputs = [{"name": name, "type": "artifact", "path": str(tmp_path / f"outputs/{name}/data"), "uri": f"s3://bkt/run/{name}", "store": 0} for name in ("model", "metrics")]
     outputs[1]["file"] = True
-    script = f'echo w >"$MODEL"; mkdir {metrics}; echo 5 >{metrics}/values'
+    script = f'mkdir -p "$MODEL" && echo w >"$MODEL/weights"; mkdir {metrics}; echo 5 >{metrics}/values'
     try:
         for repeated in (False, True):
             process, message = start(tmp_path, store, script, task={"outputs": outputs})
@@ -202,7 +202,7 @@ def test_a_folder_in_the_place_of_the_metrics_is_not_delivered(tmp_path):
             assert [output.get("no_file", False) for output in report["outputs"]] == [False, True]
     finally:
         store.shutdown()
-    assert store.objects["/bkt/run/model"] == b"w\n"
+    assert store.objects["/bkt/run/model/weights"] == b"w\n"
     assert not [key for key in store.objects if key.startswith("/bkt/run/metrics")]
 
 

@@ -178,7 +178,7 @@ CASES = {
         ["memory: {{workflow.parameters.memory}} was not replaced"],
     ),
     "folder of a template": (["--files-in", "inputs", *specification(PLAIN)], ['files-in: "inputs" is not an absolute path']),
-    "file of the step in a pipeline's value": (["--executor-input", "{{$}}", *with_plain("--train-parameters", "@/etc/passwd")], ["train_parameters: line 1, column 1"]),
+    "file of the step in a pipeline's value": (["--executor-input", "{{$}}", *with_plain("--train-parameters", "@/etc/passwd")], ["train_parameters: ", "is not read as a file", "pass the content"]),
     "task configuration": (with_plain("--task-config", {"volumes": [], "hostAliases": [{"ip": "::1"}]}), ["task_config.hostAliases: not supported"]),
     "empty argument of mpirun": (distribution(distribution_type="MPI", mpirun_arguments=["-x", ""]), ["mpirun_arguments[1]: is empty"]),
     "no specification": ([], ["train_specification: is missing", "image"]),

@@ -95,7 +95,7 @@ def test_a_message_shows_no_secret_that_it_quotes(run):
         told = run(*program("true"), *words)
         assert told.returncode == 2
         assert b"hunter22" not in told.stderr + told.stdout
-        assert b"[redacted]" in told.stderr, words
+        assert b"[redacted]" in told.stderr or b"(not shown)" in told.stderr, words
 
 
 @pytest.mark.parametrize(
