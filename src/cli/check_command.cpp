@@ -39,11 +39,13 @@ void warn(const std::string& text) { print_finding({cluster::Finding::Severity::
 template <typename T>
 Result<T> await(Connection& connection, const std::function<void(std::function<void(Result<T>)>)>& begin) {
   Result<T> result = internal_error("no answer");
+  bool known = false;
   begin([&](Result<T> answer) {
     result = std::move(answer);
+    known = true;
     connection.loop.stop();
   });
-  connection.loop.run();
+  if (!known) connection.loop.run();
   return result;
 }
 

@@ -34,6 +34,7 @@ class Network : public run::Listener {
   Network(PollLoop& loop, log::Log& log, std::string api_server);
   [[nodiscard]] http::Transport& transport() { return m_observed; }
   void event(const follow::Event& event) override;
+  void leaves(const std::string& origin) override { m_waiting.forget(origin); }
 
  private:
   std::string m_api_server;

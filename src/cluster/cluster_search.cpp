@@ -70,6 +70,8 @@ void ClusterSearch::settle(std::size_t candidate, std::optional<Error> why) {
 
 void ClusterSearch::finish() {
   m_left = true;
+  for (const auto& candidate : m_candidates)
+    if (candidate.place->is_remote()) m_found.left.push_back(candidate.place->client().credentials().server.origin());
   m_done(m_found);
 }
 

@@ -37,6 +37,7 @@ class ClusterSearch {
   struct Found {
     std::optional<std::size_t> cluster;    // of the first job that was found; unset: there is none where it could be looked for
     std::map<std::size_t, Error> unknown;  // where it could not
+    std::vector<std::string> left;         // the origins of servers of which nothing more is asked
   };
 
   // References must outlive it. Calls `done` once, from the loop.

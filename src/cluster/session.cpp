@@ -94,6 +94,8 @@ void Session::search_clusters() {
 void Session::searched(const ClusterSearch::Found& found) {
   if (m_over) return;
   m_cluster_search.reset();
+  for (const auto& origin : found.left)
+    for (auto* listener : m_listeners) listener->leaves(origin);
   if (found.cluster) {
     m_preference.choose(*found.cluster);
     return use_cluster();
@@ -114,6 +116,8 @@ void Session::use_cluster() {
   m_adoption.reset();
   m_plan_preparation.reset();
   m_earlier_job.reset();
+  if (m_place->is_remote())
+    for (auto* listener : m_listeners) listener->leaves(m_place->client().credentials().server.origin());
   m_place = make_place(m_preference.secret(), [this](const auto& line) { log(line); });
   m_place->take_facts(m_facts);
   m_earlier_job = std::make_unique<EarlierJob>(EarlierJob::Context{*m_place, *m_order, attempt(), !in_pod()});

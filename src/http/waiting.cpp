@@ -33,6 +33,10 @@ void Waiting::leave_out(const std::string& origin) {
   rest(server);
 }
 
+void Waiting::forget(const std::string& origin) {
+  if (const auto found = m_servers.find(origin); found != m_servers.end()) rest(found->second);
+}
+
 void Waiting::wait(const std::string& origin, Server& server) {
   if (server.left_out || server.since) return;
   server.since = m_loop.now();

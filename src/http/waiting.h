@@ -26,6 +26,9 @@ class Waiting : public Observer {
   // Stops reporting this server, because another component does.
   void leave_out(const std::string& origin);
 
+  // Nothing is requested of this server any more.
+  void forget(const std::string& origin);
+
   void began(const Seen& seen) override;
   void answered(const Seen& seen, int status, Duration took, bool over) override;
   void failed(const Seen& seen, const Error& error, Duration took) override;

@@ -22,6 +22,8 @@ class Listener {
   virtual void warn(Time at, const std::string& text) { info(at, text); }
   // Texts that nobody may see: from now on they are left out of everything that the listener writes.
   virtual void hide(const std::vector<std::string>& /*secrets*/) {}
+  // Nothing more is asked of the API server at that origin ("https://host:6443"), whether it has answered or not.
+  virtual void leaves(const std::string& /*origin*/) {}
   // Complete lines of a member's output, each with its newline.
   virtual void output(Time /*at*/, const std::string& /*member*/, std::string_view /*lines*/) {}
   // The line that a member has started but not ended, so far: a progress bar that is redrawn.

@@ -21,6 +21,7 @@ from burst_steps import READS_SECRET, BurstStep, configuration, gate_to, home_of
 from schedules import run_many
 
 SECRETS = "gpu", "spare"
+LONGER_THAN_ALL_LIVES = "import time; time.sleep(25)\n"
 NO_ROOM = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}
 
 
@@ -73,6 +74,7 @@ def run(pair, program, folder, seed) -> list:
         step = stack.enter_context(BurstStep(cluster, pair.store, there[0], program, own, kind, here, pair.store_port, None, {}))
         step.options["run_policy"] = {"stop_grace": "1s"}
         story = [f"seed {seed}, {kind}"]
+        step.command = ["python3", "-c", LONGER_THAN_ALL_LIVES + data_steps.PROGRAM.replace("TOGETHER", data_steps.TOGETHER[kind])]
         for _ in range(dice.randint(0, 3)):
             live(step, links, dice, story)
             links.restore()
@@ -89,11 +91,11 @@ def wanted(dice):
 def live(step, links, dice, story):
     """One life of the step, which ends with SIGKILL."""
     arguments = wanted(dice)
-    length = dice.uniform(0, 8)
+    length = dice.uniform(0, 4)
     began = time.monotonic()
     step.start(**arguments)
     for _ in range(dice.randint(0, 2)):
-        at, number, cut = dice.uniform(0, length), dice.randrange(2), dice.uniform(0.2, 8)
+        at, number, cut = dice.uniform(0, length), dice.randrange(2), dice.uniform(0.2, 4)
         story.append(f"{arguments['cluster-configuration-secret']}: network {number} is cut for {cut:.1f} s")
         time.sleep(max(0, began + at - time.monotonic()))  # the schedule itself
         links.cut(number, cut)

@@ -1,5 +1,6 @@
 // A step whose job may go to one of several clusters.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <csignal>
 #include <map>
 #include <string>
@@ -147,6 +148,7 @@ TEST_CASE_METHOD(Clusters, "a cluster that cannot take the job is passed over, w
   CHECK(b.job);
   CHECK(told.count(why) >= 1);
   CHECK(told.count("using the cluster of Secret gpu-b (https://gpu-b)\n") == 1);
+  if (a.known) CHECK(std::ranges::find(told.left, "https://gpu-a") != told.left.end());  // it is not waited for any more
 }
 
 TEST_CASE_METHOD(Clusters, "if the job would wait in all clusters, it waits in the first that can take it") {

@@ -23,7 +23,8 @@ struct Told : run::Listener {
   void info(Time /*now*/, const std::string& line) override { text += line + '\n'; }
   void warn(Time /*now*/, const std::string& line) override { text += line + '\n'; }
   void hide(const std::vector<std::string>& secrets) override { hidden.insert(hidden.end(), secrets.begin(), secrets.end()); }
-  std::vector<std::string> hidden;
+  void leaves(const std::string& origin) override { left.push_back(origin); }
+  std::vector<std::string> hidden, left;
   [[nodiscard]] std::size_t count(const std::string& part) const {
     std::size_t found = 0;
     for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;

@@ -61,6 +61,20 @@ TEST_CASE("a server that cannot be reached is named with the reason") {
   CHECK(story.told == Words{"5 s: waiting for https://api:6443: the connection was cut"});
 }
 
+TEST_CASE("a server of which nothing is requested any more is not waited for, until something is again") {
+  Story story;
+  story.server.serve([](const FakeTransport::Asked&) { return Reply::lost(); });
+  story.transport->start(story.request(), {.head = {}, .data = {}, .done = [](const Result<Response>&) {}});
+  story.loop.run(1s);
+  story.waiting.forget("https://api:6443");
+  story.waiting.forget("https://never:1");
+  story.loop.run(1min);
+  CHECK(story.told.empty());
+  story.ask();
+  story.loop.run(20s);
+  CHECK_FALSE(story.told.empty());
+}
+
 TEST_CASE("a server that responds is not reported, whatever its status, nor one without requests") {
   Story story;
   story.server.serve([&](const FakeTransport::Asked&) { return Reply{.status = 503, .delay = 3s}; });
