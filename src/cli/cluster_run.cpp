@@ -109,13 +109,22 @@ class ClusterRun {
     options.as_train_model_job = m_inputs.request.as_train_model_job;
     options.configuration_secrets = m_inputs.request.cluster_configuration_secrets;
     for (auto& [name, value] : process::own_environment()) options.environment.emplace(name, value);
-    options.make_plan = [this](const cluster::Facts& facts, const std::string& name_space) {
-      return plan_in_cluster(m_inputs.request, facts, name_space);
-    };
+    options.make_plan = [this](const cluster::Facts& facts, const std::string& name_space) { return make_plan(facts, name_space); };
     return options;
   }
 
+  // A new run has one id, however many plans are made until it is known where its job is to be.
+  Result<plan::Plan> make_plan(const cluster::Facts& facts, const std::string& name_space) {
+    auto request = m_inputs.request;
+    if (!m_new_run_id.empty()) request.run_id = m_new_run_id;
+    ASSIGN(auto plan, plan_in_cluster(std::move(request), facts, name_space));
+    plan.fresh_run = plan.fresh_run || !m_new_run_id.empty();
+    if (plan.fresh_run) m_new_run_id = plan.run_id;
+    return plan;
+  }
+
   step::Inputs m_inputs;
+  std::string m_new_run_id;
   LearnedSecrets m_learned;
   step::HeldFolders m_folders;
   std::string m_termination_log;

@@ -38,11 +38,19 @@ void ClusterSearch::configured(std::size_t candidate, const kube::Answer& answer
   auto connected = answer ? place.connect(*answer, m_in_haste) : about_secret(answer.error(), place.step_side().name_space, secret);
   // What is missing of a bucket does not hide the cluster.
   if (!connected && !place.is_remote()) return settle(candidate, std::move(connected.error()));
-  if (!place.is_remote() || !m_context.may_be_first || m_in_haste) return look(candidate);
-  m_candidates[candidate].first_contact = std::make_unique<FirstContact>(place.client(), secret, [this, candidate](std::optional<Error> why) {
+  if (m_context.fresh) return contact(candidate, [this, candidate] { settle(candidate, std::nullopt); });
+  if (!m_context.may_be_first || m_in_haste) return look(candidate);
+  contact(candidate, [this, candidate] { look(candidate); });
+}
+
+void ClusterSearch::contact(std::size_t candidate, std::function<void()> answered) {
+  auto& [place, job, first_contact, call] = m_candidates[candidate];
+  if (!place->is_remote()) return answered();
+  const auto done = [this, candidate, answered = std::move(answered)](std::optional<Error> why) {
     if (m_left) return;
-    why ? settle(candidate, std::move(why)) : look(candidate);
-  });
+    why ? settle(candidate, std::move(why)) : answered();
+  };
+  first_contact = std::make_unique<FirstContact>(place->client(), m_context.secrets[candidate], done);
 }
 
 void ClusterSearch::look(std::size_t candidate) {
@@ -54,13 +62,19 @@ void ClusterSearch::look(std::size_t candidate) {
     });
   const auto plan = m_context.make_plan(place->name_space());
   if (!plan) return settle(candidate, plan.error());
-  job->look(*plan, [this, candidate](const JobSearch::Answer& found) {
+  const auto looked = [this, candidate](const JobSearch::Answer& found) {
     if (m_left) return;
-    if (!found) return settle(candidate, found.error().error);
-    if (!*found) return settle(candidate, std::nullopt);
+    if (!found) return settle(candidate, in_context("Secret " + m_context.secrets[candidate], found.error().error));
+    if (!*found) return m_context.may_be_first ? settle(candidate, std::nullopt) : confirm(candidate);
     m_found.cluster = candidate;
     finish();
-  });
+  };
+  job->look(*plan, looked, !m_context.may_be_first);
+}
+
+// Something between us and the API server, or another server at its address, may have said that there is none.
+void ClusterSearch::confirm(std::size_t candidate) {
+  contact(candidate, [this, candidate] { settle(candidate, std::nullopt); });
 }
 
 void ClusterSearch::settle(std::size_t candidate, std::optional<Error> why) {

@@ -29,6 +29,7 @@ class ClusterSearch {
     std::vector<std::string> secrets;  // that name the clusters
     std::string attempt;
     bool at_shell;      // somebody waits: silence is reported
+    bool fresh;         // there was no earlier attempt: it is only asked which of them answer
     bool may_be_first;  // there may be no earlier attempt: a server that does not answer within seconds is not waited for
     std::function<std::unique_ptr<JobPlace>(const std::string& secret)> make_place;
     std::function<Result<plan::Plan>(const std::string& name_space)> make_plan;
@@ -59,7 +60,9 @@ class ClusterSearch {
   };
 
   void configured(std::size_t candidate, const kube::Answer& answer);
+  void contact(std::size_t candidate, std::function<void()> answered);
   void look(std::size_t candidate);
+  void confirm(std::size_t candidate);
   void settle(std::size_t candidate, std::optional<Error> why);
   void finish();
 

@@ -12,9 +12,9 @@ constexpr Duration owners_timeout{300'000};
 
 EarlierJob::EarlierJob(Context context) : m_context(std::move(context)) {}
 
-void EarlierJob::look(const plan::Plan& plan, std::function<void(const JobSearch::Answer&)> done) {
+void EarlierJob::look(const plan::Plan& plan, std::function<void(const JobSearch::Answer&)> done, bool doubts_absence) {
   m_search = std::make_unique<JobSearch>(m_context.place.client(), plan, m_context.place.name_space(), std::nullopt, std::move(done),
-                                         kube::Retry{owners_timeout, m_context.at_shell});
+                                         kube::Retry{owners_timeout, m_context.at_shell}, doubts_absence);
 }
 
 void EarlierJob::judge(const Json& job, const plan::Plan& plan, std::function<void(Existing)> done) {

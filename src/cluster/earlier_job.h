@@ -29,7 +29,8 @@ class EarlierJob {
   EarlierJob& operator=(const EarlierJob&) = delete;
 
   // Looks for it by the name in the plan, for at most five minutes. Calls `done` once, from the loop. One look at a time: another one ends it.
-  void look(const plan::Plan& plan, std::function<void(const JobSearch::Answer& found)> done);
+  // `doubts_absence`: as for JobSearch.
+  void look(const plan::Plan& plan, std::function<void(const JobSearch::Answer& found)> done, bool doubts_absence = false);
   // What it is for a step with this plan, which must outlive the call. Calls `done` once, perhaps immediately.
   void judge(const Json& job, const plan::Plan& plan, std::function<void(Existing existing)> done);
   // Ends a look.

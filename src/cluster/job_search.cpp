@@ -14,14 +14,15 @@ constexpr int max_unexpected_responses = 5;  // about ten seconds
 }  // namespace
 
 JobSearch::JobSearch(kube::Client& client, const plan::Plan& plan, std::string name_space, std::optional<job_types::Resource> served,
-                     std::function<void(Answer)> done, kube::Retry retry)
+                     std::function<void(Answer)> done, kube::Retry retry, bool doubts_absence)
     : m_client(client),
       m_job(plan.job_name),
       m_run(plan.run_id),
       m_name_space(std::move(name_space)),
       m_served(served.has_value()),
       m_done(std::move(done)),
-      m_retry(retry) {
+      m_retry(retry),
+      m_doubts_absence(doubts_absence) {
   m_candidates = served ? std::vector{*served} : job_types::find(plan.job_type).resources;
   look(0);
 }
@@ -40,7 +41,7 @@ void JobSearch::look(std::size_t candidate) {
     }
     const auto& problem = answer.error();
     const bool not_served = !m_served && kube::tells_not_served(problem);
-    const bool odd = !not_served && kube::is_odd(problem, m_job);
+    const bool odd = not_served ? m_doubts_absence : kube::is_odd(problem, m_job);
     if (odd && m_retry.at_most != Duration(0) && ++m_odd_answers <= max_unexpected_responses) {
       m_done = done;
       m_timer = m_client.loop().timer(m_client.pause(m_odd_answers), [this, candidate] { look(candidate); });

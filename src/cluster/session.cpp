@@ -67,8 +67,7 @@ void Session::facts_read(Result<Facts> facts) {
   m_workflow_monitor =
       std::make_unique<WorkflowMonitor>(m_home, m_facts, [this](const std::string& what) { seen_cancel(what); }, [this] { own_pod_not_seen(); });
   if (!m_preference.has_several()) return use_cluster();
-  const auto plan = make_plan();
-  plan && !plan->fresh_run ? search_clusters() : use_cluster();
+  search_clusters();
 }
 
 // By the name of our node of the Workflow, which numbers the attempts.
@@ -76,12 +75,14 @@ bool Session::may_be_first() const { return in_pod() && !m_facts.node_name.empty
 
 // With several clusters, the job of an earlier attempt may be in another one than this attempt would choose.
 void Session::search_clusters() {
+  const auto plan = make_plan();
   ClusterSearch::Context context{.home = m_home,
                                  .order = *m_order,
                                  .facts = m_facts,
                                  .secrets = m_preference.secrets(),
                                  .attempt = attempt(),
                                  .at_shell = !in_pod(),
+                                 .fresh = plan && plan->fresh_run,
                                  .may_be_first = may_be_first(),
                                  .make_place = [this](const auto& secret) { return make_place(secret, [](const auto& /*line*/) {}); },
                                  .make_plan = [this](const auto& name_space) { return m_options.make_plan(m_facts, name_space); },
@@ -102,9 +103,14 @@ void Session::searched(const ClusterSearch::Found& found) {
   }
   if (m_early_stop.has_begun()) return finish_early(m_early_stop.cancelled(found.unknown.empty() ? "before a job was created" : what_may_be_left()));
   for (const auto& [cluster, why] : found.unknown) {
-    if (!may_be_first()) return finish_early(result::from_error(in_context("cannot tell whether a job of this run exists", why)));
+    const auto plan = make_plan();
+    const bool fresh = plan && plan->fresh_run;
+    if (!fresh && !may_be_first()) {
+      const Error unknown{ErrorKind::unavailable, "cannot tell whether a job of this run exists: " + why.message};
+      return finish_early(result::from_error(unknown));
+    }
     m_preference.refuse(cluster, why);
-    log(why.message + "; if this is not the first attempt, its job may still exist there");
+    log(why.message + (fresh ? "" : "; if this is not the first attempt, its job may still exist there"));
   }
   if (m_preference.is_refused() && !m_preference.next()) return finish_early(result::from_error(m_preference.none()));
   use_cluster();
@@ -440,6 +446,15 @@ void Session::hurry() {
   if (m_cluster_search) m_cluster_search->hurry();
 }
 
+// At a shell nothing else limits it.
+void Session::limit_search(const std::string& why) {
+  constexpr Duration search_limit{10'000};
+  log(why + ": looking for a job of this run");
+  m_timers.keep(m_loop.timer(search_limit, [this] {
+    if (m_cluster_search && !m_over) finish_early(m_early_stop.cancelled(what_may_be_left()));
+  }));
+}
+
 void Session::limit_early_stop() { m_early_stop.limit(!m_facts_known && !m_options.run_id.empty()); }
 
 void Session::out_of_time() {
@@ -455,7 +470,7 @@ void Session::stop_early(int signal, std::optional<WorkflowMonitor::Eviction> ev
   if (!m_facts_known) return m_own_facts.read_own_pod_before_stop();
   if (const auto plan = make_plan(); plan && plan->fresh_run)
     return finish_early(m_early_stop.cancelled(what.empty() ? "before a job was created" : what + " before a job was created"));
-  if (m_cluster_search) return;
+  if (m_cluster_search) return limit_search(what.empty() ? result::signal_name(signal) + " received" : what);
   m_adoption->stop();
   if (!m_plan_preparation->stop()) m_adoption->look_after(Duration(0));
   if (m_preflight && m_preflight->leave()) return m_loop.post(m_lifetime.bind([this] { stop_and_conclude(); }));

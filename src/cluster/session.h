@@ -122,6 +122,7 @@ class Session {
   void stop_runner(int signal, std::optional<WorkflowMonitor::Eviction> eviction);
   void stop_early(int signal, std::optional<WorkflowMonitor::Eviction> eviction, const std::string& what);
   void limit_early_stop();
+  void limit_search(const std::string& why);
   void hurry();
   void stop_and_conclude();
   void out_of_time();

@@ -42,6 +42,10 @@ void StepPreflight::ask(bool again) {
 }
 
 void StepPreflight::asked(const Result<Diagnosis>& diagnosis, bool again) {
+  if (!diagnosis && m_context.has_others && diagnosis.error().kind != ErrorKind::unavailable) {
+    m_in_progress = false;
+    return m_sink.refused(in_context(fmt::format("cluster_configuration_secret: {}", m_context.place.where()), diagnosis.error()));
+  }
   if (!diagnosis || !diagnosis->failed()) return judge_wait(diagnosis ? trainstep::join(diagnosis->waits, "; ") : diagnosis.error().message);
   if (again) return refuse(*diagnosis);
   m_timer = m_context.loop.timer(before_second_look, [this] {

@@ -122,6 +122,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   bool ended = false;
   bool previous = false;
   bool abandoned = false;
+  bool was_kept = false;          // this connection is the one that was kept
   bool retired = false;           // a later attempt's stream continues
   bool reading_rest = false;      // this connection reads the rest
   bool served = false;            // this connection got a log
@@ -220,7 +221,7 @@ void LogStream::State::read_kept(std::string why) {
   stamp = last.stamp;
   note.clear();
   reading_rest = page = false;
-  abandoned = true;
+  abandoned = was_kept = true;
   abandoned_because = std::move(why);
   if (delivered == last.delivered)
     cursor = last.cursor;
@@ -275,6 +276,8 @@ void LogStream::State::at_end() {
     // Less was served than is known: the connection was cut unnoticed, or, if it happens twice, the file is another one.
     if (std::exchange(cut_short, true)) cursor.distrust();
   }
+  // It cannot be read again: half a line must not be taken for a whole one.
+  if (abandoned && was_kept && !lines.unfinished().empty()) return give_up(abandoned_because);
   if (abandoned) {  // the end of a connection to a deleted pod is the end of the log
     lines.finish([this](const auto& line) { return take(line); });
     if (!closed && flush()) complete();

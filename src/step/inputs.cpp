@@ -167,6 +167,7 @@ Result<std::vector<std::string>> secret_names(std::string_view list) {
   std::vector<std::string> names;
   for (const auto part : split(list, ',')) {
     std::string name(trim(part));
+    if (name.empty()) return input_error("cluster_configuration_secret: expected names of Secrets, separated by commas, got an empty one");
     TRY(plan::check_object_name("cluster_configuration_secret", name));
     if (std::ranges::find(names, name) != names.end()) return input_error(fmt::format("cluster_configuration_secret: {} is named twice", name));
     names.push_back(std::move(name));

@@ -237,7 +237,7 @@ TEST_CASE_METHOD(Clusters, "a later attempt creates no job while that of an earl
   CHECK(b.made == 0);
 }
 
-TEST_CASE_METHOD(Clusters, "a new run does not look for an earlier job in all clusters") {
+TEST_CASE_METHOD(Clusters, "a new run asks all clusters at once whether they answer, but looks for no earlier job") {
   request.run_id.clear();
   const auto plan = options.make_plan;
   options.make_plan = [plan](const Facts& facts, const std::string& name_space) {
@@ -253,7 +253,55 @@ TEST_CASE_METHOD(Clusters, "a new run does not look for an earlier job in all cl
   };
   live();
   CHECK(a.job);
-  CHECK(at_b == 0);
+  CHECK(at_b == 1);
+}
+
+TEST_CASE_METHOD(Clusters, "a later attempt creates no job elsewhere because a cluster does not know its resources for a while") {
+  options.configuration_secrets = {"gpu-a", "gpu-b"};
+  live();
+  REQUIRE(a.job);
+  node_name = "wf(0).train(1)";
+  const auto now = loop.now();
+  const auto* text =
+      GENERATE("404 page not found", R"({"kind": "Status", "code": 404, "message": "the server could not find the requested resource"})");
+  const auto before = trouble;
+  trouble = [&, before](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    const bool starting = asked.request.url.host == "gpu-a" && asked.at < now + 8s;
+    if (starting && asked.request.url.path.find("/jobs") != std::string::npos) return Reply::text(text, 404);
+    return before(asked);
+  };
+  live();
+  CHECK(b.made == 0);
+  CHECK(told.count("adopted Job") == 1);
+}
+
+TEST_CASE_METHOD(Clusters, "clusters that do not answer cost a new run five seconds in all") {
+  for (const auto* name : {"gpu-c", "gpu-d", "gpu-e"}) clusters[name].only = Reply::silent();
+  a.only = Reply::silent();
+  options.configuration_secrets = {"gpu-a", "gpu-c", "gpu-d", "gpu-e", "gpu-b"};
+  const auto plan = options.make_plan;
+  options.make_plan = [plan](const Facts& facts, const std::string& name_space) {
+    auto made = plan(facts, name_space);
+    if (made) made->fresh_run = true;
+    return made;
+  };
+  live(7s);
+  CHECK(b.job);
+}
+
+TEST_CASE_METHOD(Clusters, "a stop ends a search in clusters that do not answer after some seconds, and says what may be left") {
+  options.pod.name.clear();
+  options.facts.emplace();
+  options.facts->image = "trainstep:1";
+  a.only = Reply::silent();
+  session.emplace(loop, transport, test::credentials(), options, std::vector<run::Listener*>{&told});
+  session->begin([this](const cluster::Session::Done& done) { verdict = done.outcome.verdict; });
+  loop.after(2s, [this] { session->request_stop(SIGINT); });
+  loop.run(20s);
+  REQUIRE(verdict);
+  CHECK(verdict->verdict_class == result::VerdictClass::cancelled);
+  CHECK(told.count("SIGINT (2) received: looking for a job of this run") == 1);
+  CHECK_THAT(verdict->message, Contains("a job of an earlier attempt may still exist"));
 }
 
 TEST_CASE_METHOD(Clusters, "a stop finds the job of an earlier attempt in whichever cluster it is") {

@@ -125,7 +125,7 @@ TEST_CASE("what the kubelet no longer serves is read on the connection that foll
   const auto unreadable = [&](const auto&) { return removed ? Reply::text("unable to retrieve container logs for containerd://0123") : pod_gone(); };
   const auto* cause = removed ? "unable to retrieve container logs for containerd://0123" : "the pod is gone";
   SECTION("to its end") {
-    r.h.server.reply({.pieces = {{0ms, stamped("10:a\n")}, {1s, stamped("11:b\n12:last")}, {1s, " words"}}, .end = Reply::End::whole});
+    r.h.server.reply({.pieces = {{0ms, stamped("10:a\n")}, {1s, stamped("11:b\n12:last")}, {1s, " words\n"}}, .end = Reply::End::whole});
     r.h.server.serve(unreadable);
     r.begin();
     r.h.loop.run(500ms);
@@ -134,6 +134,15 @@ TEST_CASE("what the kubelet no longer serves is read on the connection that foll
     std::string all;
     for (const auto& lines : r.told) all += lines;
     CHECK(all == "a\nb\nlast words\ncomplete");
+  }
+  SECTION("but for a line that may be half of one") {
+    r.h.server.reply({.pieces = {{0ms, stamped("10:a\n")}, {1s, stamped("11:b\n12:loss=0.1")}}, .end = Reply::End::whole});
+    r.h.server.serve(unreadable);
+    r.begin();
+    r.h.loop.run(500ms);
+    r.stream->ended();
+    r.h.loop.run();
+    CHECK(r.told == Words{"a\n", "b\n", std::string("lost: lines after 08:15:11 may be missing: ") + cause, "complete"});
   }
   SECTION("for some seconds") {
     r.h.server.reply({.pieces = {{0ms, stamped("10:a\n")}, {1s, stamped("11:b\n")}}, .end = Reply::End::open});
