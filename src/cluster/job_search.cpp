@@ -10,6 +10,7 @@ namespace trainstep::cluster {
 namespace {
 
 constexpr int max_unexpected_responses = 5;  // about ten seconds
+constexpr int max_doubted_responses = 7;     // half a minute: so long an API server may start
 
 }  // namespace
 
@@ -42,7 +43,7 @@ void JobSearch::look(std::size_t candidate) {
     const auto& problem = answer.error();
     const bool not_served = !m_served && kube::tells_not_served(problem);
     const bool odd = not_served ? m_doubts_absence : kube::is_odd(problem, m_job);
-    if (odd && m_retry.at_most != Duration(0) && ++m_odd_answers <= max_unexpected_responses) {
+    if (odd && m_retry.at_most != Duration(0) && ++m_odd_answers <= (m_doubts_absence ? max_doubted_responses : max_unexpected_responses)) {
       m_done = done;
       m_timer = m_client.loop().timer(m_client.pause(m_odd_answers), [this, candidate] { look(candidate); });
       return;

@@ -271,6 +271,7 @@ TEST_CASE_METHOD(Clusters, "a later attempt creates no job elsewhere because a c
     return before(asked);
   };
   live();
+  INFO(told.text << (verdict ? verdict->message : ""));
   CHECK(b.made == 0);
   CHECK(told.count("adopted Job") == 1);
 }
