@@ -10,7 +10,7 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr kube::Retry secret_retry{.at_most = Duration(300'000), .doubts_refusals = true};
+constexpr kube::Retry configuration_retry{.at_most = Duration(300'000), .doubts_refusals = true};
 
 }  // namespace
 
@@ -21,7 +21,7 @@ ClusterSearch::ClusterSearch(Context context, std::function<void(const Found&)> 
     candidate.place = m_context.make_place(m_context.secrets[i]);
     candidate.place->take_facts(m_context.facts);
     candidate.job = std::make_unique<EarlierJob>(EarlierJob::Context{*candidate.place, m_context.order, m_context.attempt, m_context.at_shell});
-    candidate.call = m_context.home.get(candidate.place->configuration_secret(), {}, secret_retry, [this, i](const kube::Answer& answer) {
+    candidate.call = m_context.home.get(candidate.place->configuration_secret(), {}, configuration_retry, [this, i](const kube::Answer& answer) {
       if (!m_left) configured(i, answer);
     });
   }

@@ -16,8 +16,6 @@
 namespace trainstep::result {
 namespace {
 
-constexpr std::size_t max_columns = 40;
-constexpr std::size_t max_row_length = 1000;
 constexpr std::string_view evaluation = "Evaluation results for ";  // by detectron2
 
 // Names between commas, with blanks only behind these: "epoch,train_loss", "epoch, train/box_loss". In prose a blank comes first.

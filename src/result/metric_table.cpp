@@ -13,9 +13,6 @@
 namespace trainstep::result {
 namespace {
 
-constexpr std::size_t max_columns = 40;
-constexpr std::size_t max_row_length = 1000;
-
 std::string_view take_word(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   const auto word = text.substr(0, text.find_first_of(" \t"));

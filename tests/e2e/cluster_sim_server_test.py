@@ -220,6 +220,9 @@ def background_deletion_takes_the_pods_later(server):
 def orphans_stay(server):
     owner = server.create("pytorchjobs", a_job("x"))[1]["metadata"]
     server.create("pods", a_pod("x-0", owner))
+    # The garbage collector has seen the pod once it has removed a later one, whose owner does not exist: else it takes the pod for an orphan of that kind.
+    server.create("pods", a_pod("y-0", owner | {"name": "y", "uid": "11111111-1111-4111-8111-111111111111"}))
+    server.until("pods/y-0", 404)
     server.delete("pytorchjobs/x", propagationPolicy="Orphan")
     gone = server.until("pytorchjobs/x", 404)
     server.wait(1500)
