@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "http/lines.h"
 #include "kube/log_cursor.h"
+#include "kube/log_refusal.h"
 
 namespace trainstep::kube {
 namespace {
@@ -160,20 +161,6 @@ bool is_page(const http::Response& head) {
   return type.starts_with("text/html") || type.starts_with("application/json") || type.starts_with("application/xml");
 }
 
-enum class Refusal { wait, again, gone, permanent };
-
-Refusal judge(const ApiError& error) {
-  if (error.status == 401 || retryable(error)) return Refusal::again;
-  if (error.status == 404) {
-    const auto* kind = error.details.is_object() ? find(error.details, "kind") : nullptr;
-    // Otherwise the kubelet does not know the container (yet).
-    return kind != nullptr && *kind == "pods" ? Refusal::gone : Refusal::wait;
-  }
-  if (error.status == 400 && (contains(error.error.message, " waiting to start") || contains(error.error.message, " is terminated")))
-    return Refusal::wait;
-  return Refusal::permanent;
-}
-
 }  // namespace
 
 void LogStream::State::open() {
@@ -277,7 +264,7 @@ void LogStream::State::at_end() {
     if (std::exchange(cut_short, true)) cursor.distrust();
   }
   // It cannot be read again: half a line must not be taken for a whole one.
-  if (abandoned && was_kept && !lines.unfinished().empty()) return give_up(abandoned_because);
+  if (was_kept && !lines.unfinished().empty()) return give_up(abandoned_because);
   if (abandoned) {  // the end of a connection to a deleted pod is the end of the log
     lines.finish([this](const auto& line) { return take(line); });
     if (!closed && flush()) complete();
@@ -291,28 +278,28 @@ void LogStream::State::at_end() {
 }
 
 void LogStream::State::refused(const ApiError& error) {
-  const auto refusal = judge(error);
+  const auto refusal = log_refusal_of(error);
   if (++refusals == 1) {
     silent.set(refusal_is_told);
     give_up_at.set(refusals_end);
   }
   // The API server responds, but cannot get the log from the pod's node: nothing else reports that.
-  if (refusal == Refusal::again && silent.passed() && !std::exchange(refusal_reported, true) && sink.waits) {
+  if (refusal == LogRefusal::again && silent.passed() && !std::exchange(refusal_reported, true) && sink.waits) {
     const auto call = sink.waits;
     call(fmt::format("cannot be read at present ({}); trying again", error.error.message));
     if (closed) return;
   }
-  absences = refusal == Refusal::gone ? absences + 1 : 0;
+  absences = refusal == LogRefusal::gone ? absences + 1 : 0;
   if (absences == 1) absent.set(absence_lasts);
-  if (refusal == Refusal::gone && (abandoned || (absences >= absences_believed && absent.passed()))) return give_up("the pod is gone");
+  if (refusal == LogRefusal::gone && (abandoned || (absences >= absences_believed && absent.passed()))) return give_up("the pod is gone");
   const int believed = opened || says_nothing(error) ? max_refusals : previous ? 1 : max_first_refusals;
-  if (refusal == Refusal::permanent && refusals >= believed) return give_up(error.error.message);
+  if (refusal == LogRefusal::permanent && refusals >= believed) return give_up(error.error.message);
   // The log is not given up after the first refusals that follow a long silence: a token may have expired meanwhile.
   const bool soon = unreadable || give_up_at.passed() || error.status == 400;
   // A server that requests a delay is retried, and a gateway's response says nothing about the log.
   const bool later = (error.status == 429 || !error.is_status) && !give_up_at.passed();
   if (reading_rest && !later && refusals >= (soon ? few_tries : max_final_refusals)) return give_up(error.error.message);
-  again(Duration(0), refusal == Refusal::wait ? max_start_wait : Duration::max(), error.retry_after);
+  again(Duration(0), refusal == LogRefusal::wait ? max_start_wait : Duration::max(), error.retry_after);
 }
 
 void LogStream::State::again(Duration at_least, Duration at_most, std::optional<Duration> floor) {

@@ -122,46 +122,31 @@ TEST_CASE("what the kubelet no longer serves is read on the connection that foll
   Reader r;
   const auto removed = GENERATE(true, false);
   CAPTURE(removed);
-  const auto unreadable = [&](const auto&) { return removed ? Reply::text("unable to retrieve container logs for containerd://0123") : pod_gone(); };
-  const auto* cause = removed ? "unable to retrieve container logs for containerd://0123" : "the pod is gone";
-  SECTION("to its end") {
-    r.h.server.reply({.pieces = {{0ms, stamped("10:a\n")}, {1s, stamped("11:b\n12:last")}, {1s, " words\n"}}, .end = Reply::End::whole});
-    r.h.server.serve(unreadable);
+  const std::string cause = removed ? "unable to retrieve container logs for containerd://0123" : "the pod is gone";
+  // The container ends half a second after "a"; `later` is on its way then.
+  const auto read = [&](std::vector<Piece> later, Reply::End end, const std::optional<Reply>& rest = {}) {
+    later.insert(later.begin(), {0ms, stamped("10:a\n")});
+    r.h.server.reply({.pieces = std::move(later), .end = end});
+    if (rest) r.h.server.reply(*rest);
+    r.h.server.serve([&](const auto&) { return removed ? Reply::text(cause) : pod_gone(); });
     r.begin();
     r.h.loop.run(500ms);
     r.stream->ended();
     r.h.loop.run();
     std::string all;
     for (const auto& lines : r.told) all += lines;
-    CHECK(all == "a\nb\nlast words\ncomplete");
-  }
+    return all;
+  };
+  SECTION("to its end") { CHECK(read({{1s, stamped("11:b\n12:last")}, {1s, " words\n"}}, Reply::End::whole) == "a\nb\nlast words\ncomplete"); }
   SECTION("but for a line that may be half of one") {
-    r.h.server.reply({.pieces = {{0ms, stamped("10:a\n")}, {1s, stamped("11:b\n12:loss=0.1")}}, .end = Reply::End::whole});
-    r.h.server.serve(unreadable);
-    r.begin();
-    r.h.loop.run(500ms);
-    r.stream->ended();
-    r.h.loop.run();
-    CHECK(r.told == Words{"a\n", "b\n", std::string("lost: lines after 08:15:11 may be missing: ") + cause, "complete"});
+    CHECK(read({{1s, stamped("11:b\n12:loss=0.1")}}, Reply::End::whole) == "a\nb\nlost: lines after 08:15:11 may be missing: " + cause + "complete");
   }
   SECTION("for some seconds") {
-    r.h.server.reply({.pieces = {{0ms, stamped("10:a\n")}, {1s, stamped("11:b\n")}}, .end = Reply::End::open});
-    r.h.server.serve(unreadable);
-    r.begin();
-    r.h.loop.run(500ms);
-    r.stream->ended();
-    r.h.loop.run();
-    CHECK(r.told == Words{"a\n", "b\n", std::string("lost: lines after 08:15:11 may be missing: ") + cause, "complete"});
+    CHECK(read({{1s, stamped("11:b\n")}}, Reply::End::open) == "a\nb\nlost: lines after 08:15:11 may be missing: " + cause + "complete");
   }
   SECTION("without what the other connection has read") {
-    r.h.server.reply({.pieces = {{0ms, stamped("10:a\n")}, {1s, stamped("11:b\n12:c\n13:d\n")}}, .end = Reply::End::whole});
-    r.h.server.reply(log("10:a\n11:b\n12:c\n", Reply::End::cut));
-    r.h.server.serve(unreadable);
-    r.begin();
-    r.h.loop.run(500ms);
-    r.stream->ended();
-    r.h.loop.run();
-    CHECK(r.told == Words{"a\n", "b\nc\n", "d\n", "complete"});
+    const auto rest = log("10:a\n11:b\n12:c\n", Reply::End::cut);
+    CHECK(read({{1s, stamped("11:b\n12:c\n13:d\n")}}, Reply::End::whole, rest) == "a\nb\nc\nd\ncomplete");
   }
   CHECK(r.h.server.open() == 0);
 }
