@@ -8,6 +8,7 @@ The two other clusters are two namespaces of one control plane, each behind a li
 """
 import contextlib
 import json
+import os
 import random
 import signal
 import tempfile
@@ -19,6 +20,7 @@ from urllib.parse import urlsplit
 import data_steps
 from burst_steps import READS_SECRET, BurstStep, configuration, gate_to, home_of, store_gate, there_of
 from schedules import run_many
+from waiting import until
 
 SECRETS = "gpu", "spare"
 LONGER_THAN_ALL_LIVES = "import time; time.sleep(25)\n"
@@ -41,6 +43,11 @@ class Links:
 
     def __init__(self, processes):
         self.processes, self.timers = processes, []
+        self.idle = [self.open_files(process) for process in processes]
+
+    @staticmethod
+    def open_files(process) -> int:
+        return len(os.listdir(f"/proc/{process.pid}/fd"))
 
     def cut(self, number, seconds):
         self.processes[number].send_signal(signal.SIGSTOP)
@@ -51,7 +58,8 @@ class Links:
         """Until what was on its way has arrived: a create that arrives after the next life has looked makes a second job (docs/adr/0037)."""
         for timer in self.timers:
             timer.join()
-        time.sleep(0.5)
+        for process, idle in zip(self.processes, self.idle):
+            until(lambda: self.open_files(process) <= idle, "the end of all connections", 30)  # noqa: B023
 
 
 def run(pair, program, folder, seed) -> list:
