@@ -8,12 +8,6 @@
 #include "cluster/secret_credentials.h"
 
 namespace trainstep::cluster {
-namespace {
-
-constexpr kube::Retry configuration_retry{.at_most = Duration(300'000), .doubts_refusals = true};
-
-}  // namespace
-
 ClusterSearch::ClusterSearch(Context context, std::function<void(const Found&)> done)
     : m_context(std::move(context)), m_done(std::move(done)), m_candidates(m_context.secrets.size()), m_unsettled(m_candidates.size()) {
   for (std::size_t i = 0; i < m_candidates.size(); ++i) {
@@ -21,7 +15,7 @@ ClusterSearch::ClusterSearch(Context context, std::function<void(const Found&)> 
     candidate.place = m_context.make_place(m_context.secrets[i]);
     candidate.place->take_facts(m_context.facts);
     candidate.job = std::make_unique<EarlierJob>(EarlierJob::Context{*candidate.place, m_context.order, m_context.attempt, m_context.at_shell});
-    candidate.call = m_context.home.get(candidate.place->configuration_secret(), {}, configuration_retry, [this, i](const kube::Answer& answer) {
+    candidate.call = m_context.home.get(candidate.place->configuration_secret(), {}, secret_retry, [this, i](const kube::Answer& answer) {
       if (!m_left) configured(i, answer);
     });
   }
@@ -38,7 +32,7 @@ void ClusterSearch::configured(std::size_t candidate, const kube::Answer& answer
   auto connected = answer ? place.connect(*answer, m_in_haste) : about_secret(answer.error(), place.step_side().name_space, secret);
   // What is missing of a bucket does not hide the cluster.
   if (!connected && !place.is_remote()) return settle(candidate, std::move(connected.error()));
-  if (m_context.fresh) return contact(candidate, [this, candidate] { settle(candidate, std::nullopt); });
+  if (m_context.fresh) return confirm(candidate);
   if (!m_context.may_be_first || m_in_haste) return look(candidate);
   contact(candidate, [this, candidate] { look(candidate); });
 }
@@ -72,7 +66,7 @@ void ClusterSearch::look(std::size_t candidate) {
   job->look(*plan, looked, !m_context.may_be_first);
 }
 
-// Something between us and the API server, or another server at its address, may have said that there is none.
+// That the API server answers: something in front of it, or another server at its address, may have said that there is no job.
 void ClusterSearch::confirm(std::size_t candidate) {
   contact(candidate, [this, candidate] { settle(candidate, std::nullopt); });
 }

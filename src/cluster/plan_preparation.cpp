@@ -14,8 +14,6 @@
 namespace trainstep::cluster {
 namespace {
 
-// How long an API server that does not respond before there is a job is waited for.
-constexpr kube::Retry secret_retry{.at_most = Duration(300'000), .doubts_refusals = true};
 constexpr Duration earlier_timeout{300'000};
 
 }  // namespace

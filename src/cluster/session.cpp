@@ -20,8 +20,20 @@ Session::Session(Loop& loop, http::Transport& transport, std::shared_ptr<kube::C
       m_listeners(std::move(listeners)),
       m_own_facts({m_loop, m_home, m_options.name_space, m_options.pod, [this](const auto& line) { log(line); }},
                   [this](Result<Facts> facts) { facts_read(std::move(facts)); }),
-      m_preference(m_options.configuration_secrets),
-      m_place(make_place(m_preference.secret(), [this](const auto& line) { log(line); })),
+      m_choice({.loop = m_loop,
+                .home = m_home,
+                .facts = m_facts,
+                .name_space = m_options.name_space,
+                .attempt = attempt(),
+                .in_pod = in_pod(),
+                .make_place = [this](const auto& secret, auto log) { return make_place(secret, std::move(log)); },
+                .make_plan = [this](const auto& name_space) { return m_options.make_plan(m_facts, name_space); },
+                .log = [this](const auto& line) { log(line); },
+                .leaves = [this](const auto& origin) { leaves(origin); }},
+               m_options.configuration_secrets,
+               {[this] { use_cluster(); }, [this](const Error& why) { finish_early(result::from_error(why)); },
+                [this](bool surely) { finish_early(m_early_stop.cancelled(surely ? "before a job was created" : what_may_be_left())); }}),
+      m_place(make_place(m_choice.secret(), [this](const auto& line) { log(line); })),
       m_signals(m_loop, in_pod()),
       m_early_stop({m_loop, m_signals, m_facts, in_pod(), [this] { out_of_time(); }, [this] { m_own_facts.continue_with_run_id(); }}) {}
 
@@ -66,54 +78,11 @@ void Session::facts_read(Result<Facts> facts) {
   if (m_early_stop.has_begun()) limit_early_stop();  // the grace of our own pod
   m_workflow_monitor =
       std::make_unique<WorkflowMonitor>(m_home, m_facts, [this](const std::string& what) { seen_cancel(what); }, [this] { own_pod_not_seen(); });
-  if (!m_preference.has_several()) return use_cluster();
-  search_clusters();
+  m_choice.begin(*m_order);
 }
 
-// By the name of our node of the Workflow, which numbers the attempts.
-bool Session::may_be_first() const { return in_pod() && !m_facts.node_name.empty() && m_facts.attempts_before == 0; }
-
-// With several clusters, the job of an earlier attempt may be in another one than this attempt would choose.
-void Session::search_clusters() {
-  const auto plan = make_plan();
-  ClusterSearch::Context context{.home = m_home,
-                                 .order = *m_order,
-                                 .facts = m_facts,
-                                 .secrets = m_preference.secrets(),
-                                 .attempt = attempt(),
-                                 .at_shell = !in_pod(),
-                                 .fresh = plan && plan->fresh_run,
-                                 .may_be_first = may_be_first(),
-                                 .make_place = [this](const auto& secret) { return make_place(secret, [](const auto& /*line*/) {}); },
-                                 .make_plan = [this](const auto& name_space) { return m_options.make_plan(m_facts, name_space); },
-                                 .log = [this](const auto& line) { log(line); }};
-  m_cluster_search = std::make_unique<ClusterSearch>(
-      std::move(context), [this](const ClusterSearch::Found& found) { m_loop.post(m_lifetime.bind([this, found] { searched(found); })); });
-  if (m_early_stop.has_begun()) m_cluster_search->hurry();
-}
-
-void Session::searched(const ClusterSearch::Found& found) {
-  if (m_over) return;
-  m_cluster_search.reset();
-  for (const auto& origin : found.left)
-    for (auto* listener : m_listeners) listener->leaves(origin);
-  if (found.cluster) {
-    m_preference.choose(*found.cluster);
-    return use_cluster();
-  }
-  if (m_early_stop.has_begun()) return finish_early(m_early_stop.cancelled(found.unknown.empty() ? "before a job was created" : what_may_be_left()));
-  for (const auto& [cluster, why] : found.unknown) {
-    const auto plan = make_plan();
-    const bool fresh = plan && plan->fresh_run;
-    if (!fresh && !may_be_first()) {
-      const Error unknown{ErrorKind::unavailable, "cannot tell whether a job of this run exists: " + why.message};
-      return finish_early(result::from_error(unknown));
-    }
-    m_preference.refuse(cluster, why);
-    log(why.message + (fresh ? "" : "; if this is not the first attempt, its job may still exist there"));
-  }
-  if (m_preference.is_refused() && !m_preference.next()) return finish_early(result::from_error(m_preference.none()));
-  use_cluster();
+void Session::leaves(const std::string& origin) {
+  for (auto* listener : m_listeners) listener->leaves(origin);
 }
 
 void Session::use_cluster() {
@@ -122,31 +91,21 @@ void Session::use_cluster() {
   m_adoption.reset();
   m_plan_preparation.reset();
   m_earlier_job.reset();
-  if (m_place->is_remote())
-    for (auto* listener : m_listeners) listener->leaves(m_place->client().credentials().server.origin());
-  m_place = make_place(m_preference.secret(), [this](const auto& line) { log(line); });
+  if (m_place->is_remote()) leaves(m_place->client().credentials().server.origin());
+  m_place = make_place(m_choice.secret(), [this](const auto& line) { log(line); });
   m_place->take_facts(m_facts);
   m_earlier_job = std::make_unique<EarlierJob>(EarlierJob::Context{*m_place, *m_order, attempt(), !in_pod()});
   prepare_plan();
 }
 
-// The current cluster cannot take the job, or only later (`wait`): goes on to the next one, if there is any.
-void Session::go_elsewhere(const Error& why, bool wait) {
-  const bool others = m_preference.has_others() && !m_early_stop.has_begun();
-  wait ? m_preference.postpone(why.message) : m_preference.refuse(why);
-  if (!others) return finish_early(result::from_error(m_preference.has_several() ? m_preference.none() : why));
-  const auto refused = m_preference.secret();
-  m_preference.next();
-  log(fmt::format("{}{}; trying Secret {}", wait ? "Secret " + refused + ": the job would wait: " : "", why.message, m_preference.secret()));
+void Session::refuse_cluster(const Error& why) {
   m_plan_preparation->leave();
   m_adoption->leave();
-  m_loop.post(m_lifetime.bind([this] {
-    if (!m_over) use_cluster();
-  }));
+  m_choice.refuse(why);
 }
 
 void Session::prepare_plan() {
-  const auto failed = [this](const Error& why) { go_elsewhere(why, false); };
+  const auto failed = [this](const Error& why) { refuse_cluster(why); };
   PlanPreparation::Context of_plan{.loop = m_loop,
                                    .transport = m_transport,
                                    .home = m_home,
@@ -154,7 +113,7 @@ void Session::prepare_plan() {
                                    .facts = m_facts,
                                    .name_space = m_options.name_space,
                                    .wants_stores = m_options.wants_stores,
-                                   .configuration_secret = m_preference.secret(),
+                                   .configuration_secret = m_choice.secret(),
                                    .is_observer = m_options.existing.has_value(),
                                    .in_pod = in_pod(),
                                    .make_plan = [this] { return make_plan(); },
@@ -203,12 +162,12 @@ void Session::follow_plan(plan::Plan plan) {
     if (auto claimed = m_data->claim_outputs(); !claimed) return finish_early(result::from_error(claimed.error()));
   if (m_why_no_create && !stopped) log(describe_wait(*m_plan, *m_why_no_create));
   if (stopped || m_why_no_create) return begin_to_follow();
-  if ((m_place->is_remote() || m_preference.has_several()) && !m_options.existing) return run_preflight();
+  if ((m_place->is_remote() || m_choice.has_several()) && !m_options.existing) return run_preflight();
   m_data ? prepare_data() : begin_to_follow();
 }
 
 void Session::run_preflight() {
-  DataContext data{m_options.wants_stores, m_preference.secret()};
+  DataContext data{m_options.wants_stores, m_choice.secret()};
   data.environment = m_options.environment;
   StepPreflight::Context context{m_loop,
                                  m_transport,
@@ -217,18 +176,16 @@ void Session::run_preflight() {
                                  *m_place,
                                  *m_earlier_job,
                                  std::move(data),
-                                 m_preference.has_others(),
+                                 m_choice.has_others(),
                                  [this](const auto& line) { log(line); }};
-  StepPreflight::Sink sink{[this] { cluster_chosen(); }, [this](const Error& why) { go_elsewhere(why, false); },
-                           [this](const std::string& why) { go_elsewhere({ErrorKind::unavailable, why}, true); }};
+  StepPreflight::Sink sink{[this] { cluster_chosen(); }, [this](const Error& why) { refuse_cluster(why); },
+                           [this](const std::string& why) { m_choice.postpone(why); }};
   m_preflight = std::make_unique<StepPreflight>(std::move(context), std::move(sink));
   m_preflight->begin();
 }
 
 void Session::cluster_chosen() {
-  if (m_preference.has_several())
-    log(fmt::format("using the cluster of Secret {} ({}){}", m_preference.secret(), m_place->where(),
-                    m_preference.wait().empty() ? "" : "; the job will wait: " + m_preference.wait()));
+  m_choice.keep(m_place->where());
   m_place->renew_token();
   m_data ? prepare_data() : begin_to_follow();
 }
@@ -443,7 +400,7 @@ void Session::hurry() {
   if (m_runner) return;
   m_home.hurry();
   m_place->hurry();
-  if (m_cluster_search) m_cluster_search->hurry();
+  m_choice.hurry();
 }
 
 // At a shell nothing else limits it.
@@ -451,7 +408,7 @@ void Session::limit_search(const std::string& why) {
   constexpr Duration search_limit{10'000};
   log(why + ": looking for a job of this run");
   m_timers.keep(m_loop.timer(search_limit, [this] {
-    if (m_cluster_search && !m_over) finish_early(m_early_stop.cancelled(what_may_be_left()));
+    if (m_choice.is_searching() && !m_over) finish_early(m_early_stop.cancelled(what_may_be_left()));
   }));
 }
 
@@ -465,12 +422,13 @@ void Session::out_of_time() {
 void Session::stop_early(int signal, std::optional<WorkflowMonitor::Eviction> eviction, const std::string& what) {
   if (m_early_stop.has_begun() || m_over) return;
   m_early_stop.begin({signal, std::move(eviction), what, signal == SIGTERM && !m_workflow_monitor});
+  m_choice.stop();
   hurry();
   limit_early_stop();
   if (!m_facts_known) return m_own_facts.read_own_pod_before_stop();
   if (const auto plan = make_plan(); plan && plan->fresh_run)
     return finish_early(m_early_stop.cancelled(what.empty() ? "before a job was created" : what + " before a job was created"));
-  if (m_cluster_search) return limit_search(what.empty() ? result::signal_name(signal) + " received" : what);
+  if (m_choice.is_searching()) return limit_search(what.empty() ? result::signal_name(signal) + " received" : what);
   m_adoption->stop();
   if (!m_plan_preparation->stop()) m_adoption->look_after(Duration(0));
   if (m_preflight && m_preflight->leave()) return m_loop.post(m_lifetime.bind([this] { stop_and_conclude(); }));
@@ -498,7 +456,7 @@ void Session::stop_and_conclude() {
 void Session::finish_early(result::Verdict verdict) {
   m_over = true;
   m_own_facts.leave();
-  if (m_cluster_search) m_cluster_search->leave();
+  m_choice.leave();
   if (m_plan_preparation) m_plan_preparation->leave();
   if (m_adoption) m_adoption->leave();
   if (m_preflight) m_preflight->leave();

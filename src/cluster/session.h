@@ -13,8 +13,7 @@
 #include "base/lifetime.h"
 #include "cluster/attempt_order.h"
 #include "cluster/backend.h"
-#include "cluster/cluster_preference.h"
-#include "cluster/cluster_search.h"
+#include "cluster/cluster_choice.h"
 #include "cluster/data_preparation.h"
 #include "cluster/earlier_job.h"
 #include "cluster/earlier_job_adoption.h"
@@ -86,11 +85,9 @@ class Session {
   [[nodiscard]] Result<plan::Plan> make_plan() const { return m_options.make_plan(m_facts, m_place->name_space()); }
   [[nodiscard]] std::unique_ptr<JobPlace> make_place(const std::string& secret, std::function<void(const std::string& line)> log);
   void facts_read(Result<Facts> facts);
-  [[nodiscard]] bool may_be_first() const;
-  void search_clusters();
-  void searched(const ClusterSearch::Found& found);
+  void leaves(const std::string& origin);
   void use_cluster();
-  void go_elsewhere(const Error& why, bool wait);
+  void refuse_cluster(const Error& why);
   void cluster_chosen();
   void prepare_plan();
   void read_again();
@@ -139,14 +136,13 @@ class Session {
   Facts m_facts;
   bool m_facts_known = false;  // the facts are
   OwnFacts m_own_facts;
-  ClusterPreference m_preference;
-  std::unique_ptr<JobPlace> m_place;  // in the current cluster of the preference
+  ClusterChoice m_choice;
+  std::unique_ptr<JobPlace> m_place;  // in the cluster that is tried or used
   StopSignals m_signals;
   EarlyStop m_early_stop;
   // Once the facts are known:
   std::unique_ptr<AttemptOrder> m_order;
   std::unique_ptr<WorkflowMonitor> m_workflow_monitor;  // until the training has ended
-  std::unique_ptr<ClusterSearch> m_cluster_search;      // while it is unknown whether a job is in one of several clusters
   std::unique_ptr<EarlierJob> m_earlier_job;
   std::unique_ptr<PlanPreparation> m_plan_preparation;
   std::unique_ptr<EarlierJobAdoption> m_adoption;

@@ -42,10 +42,7 @@ void StepPreflight::ask(bool again) {
 }
 
 void StepPreflight::asked(const Result<Diagnosis>& diagnosis, bool again) {
-  if (!diagnosis && m_context.has_others && diagnosis.error().kind != ErrorKind::unavailable) {
-    m_in_progress = false;
-    return m_sink.refused(in_context(fmt::format("cluster_configuration_secret: {}", m_context.place.where()), diagnosis.error()));
-  }
+  if (!diagnosis && m_context.has_others && diagnosis.error().kind != ErrorKind::unavailable) return refuse(diagnosis.error());
   if (!diagnosis || !diagnosis->failed()) return judge_wait(diagnosis ? trainstep::join(diagnosis->waits, "; ") : diagnosis.error().message);
   if (again) return refuse(*diagnosis);
   m_timer = m_context.loop.timer(before_second_look, [this] {
@@ -59,8 +56,12 @@ void StepPreflight::judge_wait(const std::string& why) {
   m_sink.would_wait(why);
 }
 
-void StepPreflight::refuse(const Diagnosis& diagnosis) {
+void StepPreflight::refuse(Error why) {
   m_in_progress = false;
+  m_sink.refused(in_context(fmt::format("cluster_configuration_secret: {}", m_context.place.where()), std::move(why)));
+}
+
+void StepPreflight::refuse(const Diagnosis& diagnosis) {
   const auto& place = m_context.place;
   auto reasons = diagnosis.refusals;
   for (const bool of_step : {true, false}) {
@@ -71,7 +72,7 @@ void StepPreflight::refuse(const Diagnosis& diagnosis) {
   const auto roles = diagnosis.missing.yaml(place.step_side(), place.job_side());
   for (const auto line : split(roles, '\n'))
     if (!line.empty()) m_context.log(std::string(line));
-  m_sink.refused(in_context(fmt::format("cluster_configuration_secret: {}", place.where()), input_error(trainstep::join(reasons, "; "))));
+  refuse(input_error(trainstep::join(reasons, "; ")));
 }
 
 }  // namespace trainstep::cluster

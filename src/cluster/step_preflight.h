@@ -51,6 +51,7 @@ class StepPreflight {
   void asked(const Result<Diagnosis>& diagnosis, bool again);
   void judge_wait(const std::string& why);
   void refuse(const Diagnosis& diagnosis);
+  void refuse(Error why);
   void pass();
 
   Context m_context;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cluster/objects.h"
+
 namespace trainstep::cluster {
 namespace {
 
@@ -16,10 +18,7 @@ constexpr Duration least_pause{60'000};
 constexpr Duration request_limit{30'000};
 
 Time expiry_of_answer(const Json& answer, Time now) {
-  const auto* status = find(answer, "status");
-  const auto* text = status != nullptr ? find(*status, "expirationTimestamp") : nullptr;
-  const auto time = text != nullptr && text->is_string() ? from_rfc3339(text->get_ref<const std::string&>()) : std::nullopt;
-  return time.value_or(now + std::chrono::seconds(wanted_seconds));
+  return from_rfc3339(text(at(&answer, "status"), "expirationTimestamp")).value_or(now + std::chrono::seconds(wanted_seconds));
 }
 
 }  // namespace
@@ -57,9 +56,7 @@ void TokenRenewal::answered(const kube::Answer& answer) {
     m_timer = m_context.client.loop().timer(least_pause, [this] { request(); });
     return;
   }
-  const auto* status = find(*answer, "status");
-  const auto* text = status != nullptr ? find(*status, "token") : nullptr;
-  auto token = kube::checked_token(text != nullptr && text->is_string() ? text->get_ref<const std::string&>() : "", "the answer to a TokenRequest");
+  auto token = kube::checked_token(text(at(&*answer, "status"), "token"), "the answer to a TokenRequest");
   if (!token) return report_expiry(token.error().message);
   m_context.token.use(std::move(*token));
   m_expiry = expiry_of_answer(*answer, now());

@@ -67,10 +67,7 @@ Result<void> check_namespace(std::string_view key, std::string_view name) {
 }
 
 Result<void> check_run_id(std::string_view run_id) {
-  const auto allowed = [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; };
-  if (!run_id.empty() && run_id.size() <= max_label_length && is_alphanumeric(run_id.front()) && is_alphanumeric(run_id.back()) &&
-      std::all_of(run_id.begin(), run_id.end(), allowed))
-    return {};
+  if (!run_id.empty() && is_label_value(run_id)) return {};
   return input_error(
       fmt::format("run_id: \"{}\" is not a valid label value: use letters, digits, dashes, dots and underscores, starting and ending with a letter "
                   "or digit, at most {}",
