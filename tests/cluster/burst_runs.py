@@ -8,7 +8,6 @@ The two other clusters are two namespaces of one control plane, each behind a li
 """
 import contextlib
 import json
-import os
 import random
 import signal
 import tempfile
@@ -41,13 +40,15 @@ class Pair:
 class Links:
     """The networks to the two other clusters."""
 
-    def __init__(self, processes):
-        self.processes, self.timers = processes, []
-        self.idle = [self.open_files(process) for process in processes]
+    def __init__(self, gates):
+        self.ports, self.processes = zip(*gates)
+        self.timers = []
 
     @staticmethod
-    def open_files(process) -> int:
-        return len(os.listdir(f"/proc/{process.pid}/fd"))
+    def connections(port) -> int:
+        """To this port of the machine, by proc(5): all but listening and TIME_WAIT."""
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]]
+        return sum(row[1].endswith(f":{port:04X}") and row[3] not in ("0A", "06") for row in rows)
 
     def cut(self, number, seconds):
         self.processes[number].send_signal(signal.SIGSTOP)
@@ -58,8 +59,8 @@ class Links:
         """Until what was on its way has arrived: a create that arrives after the next life has looked makes a second job (docs/adr/0037)."""
         for timer in self.timers:
             timer.join()
-        for process, idle in zip(self.processes, self.idle):
-            until(lambda: self.open_files(process) <= idle, "the end of all connections", 30)  # noqa: B023
+        for port in self.ports:
+            until(lambda: self.connections(port) == 0, "the end of all connections", 30)  # noqa: B023
 
 
 def run(pair, program, folder, seed) -> list:
@@ -73,7 +74,7 @@ def run(pair, program, folder, seed) -> list:
         there = [stack.enter_context(there_of(cluster)) for _ in SECRETS]
         server = urlsplit(cluster.server)
         gates = [stack.enter_context(gate_to(server.hostname, server.port)) for _ in SECRETS]
-        links = Links([process for _, process in gates])
+        links = Links(gates)
         for name, space, (port, _) in zip(SECRETS, there, gates):
             values = configuration(cluster, pair.store, space) | {"remote-host": f"https://127.0.0.1:{port}"}
             home.api.create(f"/api/v1/namespaces/{here.name}/secrets", {"metadata": {"name": name}, "stringData": values})
