@@ -11,15 +11,18 @@
 
 #include "base/deadline.h"
 #include "base/max_line_length.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "http/lines.h"
 #include "kube/log_cursor.h"
+#include "kube/log_line.h"
 #include "kube/log_refusal.h"
 
 namespace trainstep::kube {
 namespace {
 
-constexpr std::size_t max_timestamp_length = 36;  // "2026-11-21T08:15:30.123456789+02:00 "
+constexpr std::size_t max_timestamp_length = 36;                                // "2026-11-21T08:15:30.123456789+02:00 "
+constexpr std::string_view removed = "unable to retrieve container logs for ";  // the kubelet's message, with status 200
 
 // A followed log usually ends because the container does, which ended() will tell soon. If the container is restarted before that, its new lines look
 // like those after a rotation: so for a while, lines that do not continue what was read are held back until ended() is called.
@@ -112,7 +115,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   std::uint64_t current = 0;    // the number of this connection
   std::uint64_t delivered = 0;  // lines
   std::optional<Kept> kept;
-  std::string last_line;  // of the rest as it was read before, if it has no newline
+  std::string last_line;  // of the connection before, if it has no newline
   int readings = 0;       // with different last lines
   std::string abandoned_because = "the pod is gone";
   Timer pause;
@@ -164,6 +167,7 @@ bool is_page(const http::Response& head) {
 }  // namespace
 
 void LogStream::State::open() {
+  if (!lines.unfinished().empty()) last_line = lines.unfinished();
   reading_rest = ended;
   page = served = false;
   const auto connection = ++current;
@@ -191,10 +195,13 @@ void LogStream::State::keep() {
   kept = Kept{.number = current, .stream = id, .lines = std::move(lines), .stamp = stamp, .cursor = cursor, .delivered = delivered};
 }
 
-// A last line without a newline is the program's, or something on the way has ended the connection within a line: then it is longer the next time.
+// A last line without a newline is the program's, or something on the way has ended the connection within a line: then it is longer on the next one.
 bool LogStream::State::last_line_confirmed() {
   const std::string line(lines.unfinished());
-  return line.empty() || std::exchange(last_line, line) == line || ++readings == max_readings;
+  if (line.starts_with(removed)) return true;
+  const bool read_twice = line == last_line || (kept && kept->bytes.empty() && line == kept->lines.unfinished());
+  last_line = line;
+  return line.empty() || read_twice || ++readings == max_readings;
 }
 
 // The rest cannot be read: what is left comes from the connection that was kept, within seconds.
@@ -264,7 +271,7 @@ void LogStream::State::at_end() {
     if (std::exchange(cut_short, true)) cursor.distrust();
   }
   // It cannot be read again: half a line must not be taken for a whole one.
-  if (was_kept && !lines.unfinished().empty()) return give_up(abandoned_because);
+  if (was_kept && !lines.unfinished().empty() && lines.unfinished() != last_line) return give_up(abandoned_because);
   if (abandoned) {  // the end of a connection to a deleted pod is the end of the log
     lines.finish([this](const auto& line) { return take(line); });
     if (!closed && flush()) complete();
@@ -310,8 +317,11 @@ void LogStream::State::again(Duration at_least, Duration at_most, std::optional<
 }
 
 std::string LogStream::State::missing_after(const std::string& why) const {
-  if (const auto last = cursor.last()) return fmt::format("lines after {} may be missing: {}", clock_time(*last), why);
-  return "cannot read any line: " + why;
+  const auto last = cursor.last();
+  auto what = last ? fmt::format("lines after {} may be missing: {}", clock_time(*last), why) : "cannot read any line: " + why;
+  const auto half = read_log_line(lines.unfinished().empty() ? last_line : lines.unfinished());
+  if (half && half->stamp >= last.value_or(0)) what += "; of the next one, this was read: " + excerpt(half->text);
+  return what;
 }
 
 void LogStream::State::give_up(const std::string& why) {
@@ -377,8 +387,6 @@ void LogStream::ended(bool restarted) {
 
 namespace {
 
-constexpr std::string_view removed = "unable to retrieve container logs for ";  // the kubelet's message, with status 200
-
 // The offset of a line of the agent within one of the program's that has no newline yet: "loss=0.125trainstep: …". Some runtimes merge the output of
 // both streams as it comes. They can only be separated here: in the pod the program writes to the log itself, so its last byte is unknown, and a
 // newline before each line of the agent would be an empty line in most logs. npos: none. A program that mentions such a line has a blank or a quote
@@ -430,6 +438,7 @@ bool LogStream::State::take_stamped(Stamp at, std::string_view text, bool last) 
   if (step == LogCursor::Step::deliver) {
     tries = 0;
     ++delivered;
+    last_line.clear();
     if (const auto glued = agents_line(text); glued != std::string_view::npos) {
       batch.append(text.substr(0, glued)).push_back('\n');
       text.remove_prefix(glued);

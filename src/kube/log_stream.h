@@ -27,7 +27,8 @@ class LogStream {
   struct Sink {
     // Complete lines without their timestamps, each with its newline (added to a last line without one); valid only during the call.
     std::function<void(std::string_view lines)> lines;
-    // Lines are, or may be, missing: "lines between 08:15:30 and 08:16:02 may be missing: the log was rotated", "… : the pod is gone". UTC.
+    // Lines are, or may be, missing: "lines between 08:15:30 and 08:16:02 may be missing: the log was rotated", "… : the pod is gone". UTC. A last
+    // line that may be incomplete is only quoted there.
     std::function<void(const std::string& what)> lost;
     // Optional: the API server responds, but cannot get the log at present, usually from the pod's node; with the reason. Called once for each such
     // period.
@@ -38,7 +39,8 @@ class LogStream {
     // gone, no permission; then lost() was called before).
     std::function<void()> complete;
   };
-  // `kin`: shared by all streams of this pod and container name, which are created in the order of the attempts; null: there is only this stream.
+  // `siblings`: shared by all streams of this pod and container name, which are created in the order of the attempts; null: there is only this
+  // stream.
   LogStream(Client& client, LogSource source, Sink sink, std::shared_ptr<ContainerLogs> siblings = nullptr);
   LogStream(const LogStream&) = delete;
   LogStream& operator=(const LogStream&) = delete;

@@ -151,7 +151,9 @@ def test_program_that_exceeds_its_memory_limit_is_killed(step):
 def test_what_a_program_says_in_its_grace_is_shown_when_a_limit_passes(step, kind):
     ended = step(kind).run_program(SAVES, {"number_of_workers": 1}, {"limits": {"running": 2}, "run_policy": {"stop_grace": "30s"}})
     assert (ended.code, ended.jobs, ended.pods) == (4, [], []), ended.output
-    assert shown(ended.output, PRIMARY[kind]) == ["begins", *(f"line {i}" for i in range(30)), "saved"], ended.output
+    # If the kubelet has removed the container before the last line, which has no newline, was read a second time, the line is only quoted.
+    quoted = ["saved"] if "of the next one, this was read: saved" in ended.output else []
+    assert shown(ended.output, PRIMARY[kind]) + quoted == ["begins", *(f"line {i}" for i in range(30)), "saved"], ended.output
     assert "the limit of 2.0 s for running" in ended.output.rpartition("[trainstep] failed")[2], ended.output
 
 

@@ -105,7 +105,20 @@ TEST_CASE("a last line without a newline is read again: something on the way may
     r.h.server.serve([](const auto&) { return pod_gone(); });
     r.stream->ended();
     r.h.loop.run();
-    CHECK(r.told == Words{"a\n", "b\n", "lost: lines after 08:15:11 may be missing: the pod is gone", "complete"});
+    CHECK(r.told == Words{"a\n", "b\n", "lost: lines after 08:15:11 may be missing: the pod is gone; of the next one, this was read: accuracy=0.9",
+                          "complete"});
+  }
+  SECTION("the connection that followed the log has it") {
+    Reader live;
+    live.h.server.reply(log("10:a\n11:accuracy=0.9", GENERATE(Reply::End::open, Reply::End::whole)));
+    live.h.server.reply(log("10:a\n11:accuracy=0.9", Reply::End::whole));
+    live.h.server.serve([](const auto&) { return pod_gone(); });
+    live.begin();
+    live.h.loop.run(1s);
+    live.stream->ended();
+    live.h.loop.run();
+    CHECK(live.told == Words{"a\n", "accuracy=0.9\n", "complete"});
+    CHECK(live.asked().size() == 2);
   }
   SECTION("it is another one each time") {
     int readings = 0;
@@ -139,7 +152,12 @@ TEST_CASE("what the kubelet no longer serves is read on the connection that foll
   };
   SECTION("to its end") { CHECK(read({{1s, stamped("11:b\n12:last")}, {1s, " words\n"}}, Reply::End::whole) == "a\nb\nlast words\ncomplete"); }
   SECTION("but for a line that may be half of one") {
-    CHECK(read({{1s, stamped("11:b\n12:loss=0.1")}}, Reply::End::whole) == "a\nb\nlost: lines after 08:15:11 may be missing: " + cause + "complete");
+    const auto lost = "lost: lines after 08:15:11 may be missing: " + cause + "; of the next one, this was read: loss=0.1";
+    CHECK(read({{1s, stamped("11:b\n12:loss=0.1")}}, Reply::End::whole) == "a\nb\n" + lost + "complete");
+  }
+  SECTION("and a last line without a newline that the other connection has read, too") {
+    const auto rest = log("10:a\n11:b\n12:loss=0.1", Reply::End::whole);
+    CHECK(read({{1s, stamped("11:b\n12:loss=0.1")}}, Reply::End::whole, rest) == "a\nb\nloss=0.1\ncomplete");
   }
   SECTION("for some seconds") {
     CHECK(read({{1s, stamped("11:b\n")}}, Reply::End::open) == "a\nb\nlost: lines after 08:15:11 may be missing: " + cause + "complete");
