@@ -24,7 +24,13 @@ SecretToken::SecretToken(kube::Client& home, kube::Path secret, kube::Credential
 
 // A request with the token is retried for a minute, so a refusal too soon after the last read occurs again.
 void SecretToken::refused() {
-  if (m_call || m_home.loop().now() - m_read < between_readings) return;
+  const auto now = m_home.loop().now();
+  // The refused request may have been sent with the other one.
+  if (m_other && now - m_exchanged >= between_readings) {
+    m_exchanged = now;
+    return m_token.swap(m_other);
+  }
+  if (m_call || now - m_read < between_readings) return;
   m_call = m_home.get(m_secret, {}, {token_timeout}, [this](kube::Answer answer) {
     m_call = {};
     m_read = m_home.loop().now();
@@ -39,15 +45,13 @@ void SecretToken::take(kube::Answer answer) {
   if (found->server.origin() != m_server) return log_once(about + ", which now names another server: " + found->server.origin());
   if (is_the_same(*found)) return log_once(about + "; put a new one into the Secret");
   m_token = std::move(found->token);
+  m_other.reset();
   m_endpoint = std::move(found->endpoint);
   m_said.clear();
-  m_log(std::exchange(m_issued, false) ? about + " that it has issued; using that of the Secret" : about + "; using its new one");
+  m_log(about + "; using its new one");
 }
 
-void SecretToken::use(std::string issued) {
-  m_token = kube::fixed_token(std::move(issued));
-  m_issued = true;
-}
+void SecretToken::use(std::string issued) { m_other = std::exchange(m_token, kube::fixed_token(std::move(issued))); }
 
 void SecretToken::log_once(const std::string& line) {
   if (std::exchange(m_said, line) != line) m_log(line);
@@ -55,8 +59,10 @@ void SecretToken::log_once(const std::string& line) {
 
 bool SecretToken::is_the_same(const kube::Credentials& found) {
   const auto& [now, before] = std::pair(*found.endpoint, *m_endpoint);
-  return found.token->token(m_read).value_or("") == m_token->token(m_read).value_or("") && now.ca_pem == before.ca_pem &&
-         now.certificate_pem == before.certificate_pem && now.key_pem == before.key_pem && now.verify == before.verify;
+  const auto token = found.token->token(m_read).value_or("");
+  const bool known = token == m_token->token(m_read).value_or("") || (m_other && token == m_other->token(m_read).value_or(""));
+  return known && now.ca_pem == before.ca_pem && now.certificate_pem == before.certificate_pem && now.key_pem == before.key_pem &&
+         now.verify == before.verify;
 }
 
 }  // namespace trainstep::cluster

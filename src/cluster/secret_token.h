@@ -24,7 +24,7 @@ class SecretToken : public kube::TokenSource {
   bool ready(Time /*now*/) override { return !m_call; }
   Result<std::string> token(Time now) override { return m_token->token(now); }
   void refused() override;
-  // Uses this token, which the other cluster has issued, until it refuses it.
+  // Uses this token, which the other cluster has issued. If that is refused, the one before it is tried once more before the Secret is read.
   void use(std::string issued);
   [[nodiscard]] std::shared_ptr<const http::Endpoint> endpoint() const override { return m_endpoint; }
 
@@ -37,11 +37,12 @@ class SecretToken : public kube::TokenSource {
   kube::Path m_secret;
   std::string m_server;
   std::unique_ptr<kube::TokenSource> m_token;
-  bool m_issued = false;  // it is not that of the Secret
+  std::unique_ptr<kube::TokenSource> m_other;  // after use(): the one before it, or this one if that was refused
   std::shared_ptr<const http::Endpoint> m_endpoint;
   Log m_log;
   std::string m_said;
   Time m_read;
+  Time m_exchanged;  // when the two tokens were
   kube::PendingCall m_call;
 };
 

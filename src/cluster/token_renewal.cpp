@@ -38,11 +38,12 @@ Time TokenRenewal::now() const { return m_context.client.loop().now() + m_contex
 void TokenRenewal::plan() {
   const auto life = std::chrono::duration_cast<Duration>(m_expiry - now());
   const auto left = std::min(life / 5, std::chrono::duration_cast<Duration>(life - least_pause));
-  const auto pause = !m_renewed && life <= short_life ? Duration(0) : std::max(life - left, least_pause);
+  const auto pause = !m_requested && life <= short_life ? Duration(0) : std::max(life - left, least_pause);
   m_timer = m_context.client.loop().timer(pause, [this] { request(); });
 }
 
 void TokenRenewal::request() {
+  m_requested = true;
   const Json body = {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}, {"spec", {{"expirationSeconds", wanted_seconds}}}};
   m_call = m_context.client.create({"v1", "serviceaccounts", m_account->name_space, m_account->name, "token"}, body, false, {request_limit},
                                    [this](const kube::Answer& answer) { answered(answer); });
@@ -58,9 +59,11 @@ void TokenRenewal::answered(const kube::Answer& answer) {
   }
   auto token = kube::checked_token(text(at(&*answer, "status"), "token"), "the answer to a TokenRequest");
   if (!token) return report_expiry(token.error().message);
+  const auto expiry = expiry_of_answer(*answer, now());
+  if (expiry <= m_expiry) return plan();  // a server may grant less than the token of a Secret has left
+  m_expiry = expiry;
   m_context.token.use(std::move(*token));
-  m_expiry = expiry_of_answer(*answer, now());
-  if (!std::exchange(m_renewed, true))
+  if (!std::exchange(m_reported, true))
     m_context.log(fmt::format("{} has issued a new token for {}/{}: valid for {}, and renewed before it expires",
                               m_context.client.credentials().description, m_account->name_space, m_account->name,
                               describe(std::chrono::duration_cast<Duration>(m_expiry - now()))));

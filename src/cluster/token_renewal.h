@@ -13,8 +13,9 @@
 namespace trainstep::cluster {
 
 // Requests a new token of the same service account (TokenRequest, authentication.k8s.io/v1; "create serviceaccounts/token" for that account) when a
-// fifth of the token's life is left, or less than an hour. The new one is used by this process alone: the Secret is not changed. Without that
-// permission the end of the token is reported if it is near. A token that does not expire, or is not of a service account, is left as it is.
+// fifth of the token's life is left, or less than an hour. A new one that expires later is used by this process alone: the Secret is not changed.
+// Without that permission the end of the token is reported if it is near. A token that does not expire, or is not of a service account, is left as it
+// is.
 class TokenRenewal {
  public:
   struct Context {
@@ -39,7 +40,8 @@ class TokenRenewal {
   Context m_context;
   std::optional<kube::ServiceAccount> m_account;
   Time m_expiry;
-  bool m_renewed = false;
+  bool m_requested = false;
+  bool m_reported = false;  // that it was renewed
   Timer m_timer;
   kube::PendingCall m_call;
 };

@@ -180,16 +180,21 @@ TEST_CASE_METHOD(Visit, "the program's log is shown, not that of a container tha
 
 TEST_CASE_METHOD(Visit, "with permissions on jobs only, attach ends with the job's own status") {
   pods = events = log = [](const FakeTransport::Asked&) { return forbidden("pods"); };
-  std::string condition;
+  std::string condition, reported;
   int code = 0;
   SECTION("it has succeeded") { condition = "Complete"; }
   SECTION("it has failed, and why cannot be seen") {
     condition = "Failed";
     code = 3;
+    SECTION("but its step has reported the reason") {
+      reported = "timeout";
+      code = 4;
+    }
   }
-  jobs = [this, look = jobs, condition](const FakeTransport::Asked& request) {
+  jobs = [this, look = jobs, condition, reported](const FakeTransport::Asked& request) {
     if (request.query("watch") != "true") return look(request);
     job = job_object(condition);
+    if (!reported.empty()) job["metadata"]["annotations"]["trainstep.dev/outcome"] = reported;
     auto changed = job;
     changed["metadata"]["resourceVersion"] = "10";
     return Reply{.pieces = {{Duration(2min), to_text(Json{{"type", "MODIFIED"}, {"object", changed}}) + "\n"}}, .end = Reply::End::open};

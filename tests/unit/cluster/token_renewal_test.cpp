@@ -82,6 +82,40 @@ TEST_CASE_METHOD(Renewal, "a token that expires within the hour is renewed at on
   CHECK(std::ranges::count(log, '\n') == 1);
 }
 
+TEST_CASE_METHOD(Renewal, "a new token that would expire earlier than the present one is not used") {
+  answer = issued("new", 1min);
+  const auto before = jwt(30min);
+  begin(before);
+  h.loop.run(10min);
+  CHECK(asked.size() == 1);
+  CHECK(source->token(h.loop.now()).value_or("") == before);
+  CHECK(log.empty());
+  answer = issued("newer", 1h);
+  h.loop.run(28min);
+  CHECK(asked.size() == 2);
+  CHECK(source->token(h.loop.now()).value_or("") == "newer");
+}
+
+TEST_CASE_METHOD(Renewal, "a new token that is refused gives way to the one before it, and then the Secret is read") {
+  answer = issued("new", 1h);
+  const auto before = jwt(30min);
+  begin(before);
+  const auto pass = [this](Duration time) {
+    const auto timer = h.loop.timer(time, [] {});
+    h.loop.run(time);
+  };
+  pass(1min);
+  REQUIRE(source->token(h.loop.now()).value_or("") == "new");
+  source->refused();
+  CHECK(source->ready(h.loop.now()));
+  CHECK(source->token(h.loop.now()).value_or("") == before);
+  source->refused();
+  CHECK(!source->ready(h.loop.now()));  // until the Secret is read
+  pass(20s);
+  source->refused();  // the request that was refused had been sent before
+  CHECK(source->token(h.loop.now()).value_or("") == "new");
+}
+
 TEST_CASE_METHOD(Renewal, "a token with a long life is renewed late, one without an end or of another user never") {
   const auto [life, subject, requests] = GENERATE(table<Duration, std::string, std::size_t>({
       {10h, "system:serviceaccount:training:gpu", 1},
