@@ -64,7 +64,7 @@ void Preflight::check_claim() {
   const auto begin = [this] {
     m_permissions = permissions_of(m_submission->resource(), m_context.step_facts);
     for (auto& right : data_permissions_of(m_plan, m_context.data)) m_permissions.push_back(std::move(right));
-    ask(0);
+    ask_for_permissions();
   };
   if (m_plan.pvc_name.empty()) return begin();
   m_call = m_client.get({"v1", "persistentvolumeclaims", m_name_space, m_plan.pvc_name, ""}, {}, preflight_retry,
@@ -78,15 +78,38 @@ void Preflight::check_claim() {
                         });
 }
 
-void Preflight::ask(std::size_t right) {
-  if (right == m_permissions.size()) {
-    if (m_diagnosis.missing.empty()) report_permissions();
-    return ask_for_pods();
-  }
+// All at once: another cluster may be far away.
+void Preflight::ask_for_permissions() {
   const kube::Path reviews{"authorization.k8s.io/v1", "selfsubjectaccessreviews"};
-  const auto& side = side_of(m_permissions[right]);
-  m_call = side.client.create(reviews, access_review(m_permissions[right], side.name_space), false, preflight_retry,
-                              [this, right](const kube::Answer& answer) { answered(right, answer); });
+  m_reviews.resize(m_permissions.size());
+  m_unanswered = m_reviews.size();
+  for (std::size_t right = 0; right < m_permissions.size(); ++right) {
+    const auto& side = side_of(m_permissions[right]);
+    m_reviews[right].call = side.client.create(reviews, access_review(m_permissions[right], side.name_space), false, preflight_retry,
+                                               [this, right](const kube::Answer& answer) { answered(right, answer); });
+  }
+}
+
+void Preflight::answered(std::size_t right, const kube::Answer& answer) {
+  if (!answer) {
+    const auto problem = answer.error().error;
+    m_reviews.clear();
+    return m_sink.done(problem);
+  }
+  m_reviews[right].answer = *answer;
+  if (--m_unanswered > 0) return;
+  for (std::size_t each = 0; each < m_reviews.size(); ++each) judge(m_permissions[each], m_reviews[each].answer);
+  if (m_diagnosis.missing.empty()) report_permissions();
+  ask_for_pods();
+}
+
+void Preflight::judge(const Permission& right, const Json& review) {
+  if (const auto why = undecided(review); !why.empty()) {
+    log(warning, fmt::format("cannot tell whether there is a permission to {} in {}: {}", describe(right), shown(side_of(right)), why));
+  } else if (!allowed(review)) {
+    m_diagnosis.missing.add(right);
+    m_sink.found({right.needed ? error : warning, described(right, shown(side_of(right)))});
+  }
 }
 
 void Preflight::report_permissions() {
@@ -94,18 +117,6 @@ void Preflight::report_permissions() {
   if (!is_apart()) return log(ok, fmt::format("all {} permissions in {}", m_permissions.size(), shown(m_context.job)));
   if (of_step > 0) log(ok, fmt::format("all {} permissions in {}", of_step, shown(m_context.step)));
   log(ok, fmt::format("all {} permissions in {}", m_permissions.size() - of_step, shown(m_context.job)));
-}
-
-void Preflight::answered(std::size_t right, const kube::Answer& answer) {
-  if (!answer) return m_sink.done(answer.error().error);
-  const auto& asked = m_permissions[right];
-  if (const auto why = undecided(*answer); !why.empty()) {
-    log(warning, fmt::format("cannot tell whether there is a permission to {} in {}: {}", describe(asked), shown(side_of(asked)), why));
-  } else if (!allowed(*answer)) {
-    m_diagnosis.missing.add(asked);
-    m_sink.found({asked.needed ? error : warning, described(asked, shown(side_of(asked)))});
-  }
-  ask(right + 1);
 }
 
 // The agent in the pods looks at the Lease as their service account.

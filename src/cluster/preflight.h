@@ -52,9 +52,10 @@ class Preflight {
  private:
   void submitted(const Result<Submitted>& result);
   void check_claim();
-  void ask(std::size_t right);
-  void report_permissions();
+  void ask_for_permissions();
   void answered(std::size_t right, const kube::Answer& answer);
+  void judge(const Permission& right, const Json& review);
+  void report_permissions();
   void check_credentials();
   void try_pods();
   void check_quotas();
@@ -75,6 +76,12 @@ class Preflight {
   Json m_object;  // the job as it would be accepted; null: it would not
   std::vector<DryRunPod> m_pods;
   std::vector<Permission> m_permissions;
+  struct Review {
+    kube::PendingCall call;
+    Json answer;
+  };
+  std::vector<Review> m_reviews;  // of the permissions, in their order
+  std::size_t m_unanswered = 0;
   Diagnosis m_diagnosis;
   kube::PendingCall m_call;
   std::unique_ptr<Submission> m_submission;

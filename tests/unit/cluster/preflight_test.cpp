@@ -111,6 +111,22 @@ TEST_CASE_METHOD(Check, "a permission on which the authorizer could not decide i
   CHECK(std::ranges::find(found, line) != found.end());
 }
 
+TEST_CASE_METHOD(Check, "permissions are asked for all at once") {
+  const auto respond = [this](const FakeTransport::Asked& asked) { return answer(asked); };
+  std::vector<Time> reviews;
+  h.server.serve([&](const FakeTransport::Asked& asked) {
+    auto reply = respond(asked);
+    if (!asked.request.url.path.ends_with("/selfsubjectaccessreviews")) return reply;
+    reviews.push_back(asked.at);
+    reply.pieces.front().after = 1s;
+    return reply;
+  });
+  run();
+  REQUIRE(*done);
+  REQUIRE_FALSE(reviews.empty());
+  CHECK(std::ranges::count(reviews, reviews.front()) > 5);
+}
+
 TEST_CASE_METHOD(Check, "a check reads the credentials that a run needs, and reports only missing ones") {
   run();
   REQUIRE(*done);

@@ -261,6 +261,7 @@ TEST_CASE_METHOD(Clusters, "a later attempt creates no job elsewhere because a c
   live();
   REQUIRE(a.job);
   node_name = "wf(0).train(1)";
+  options.configuration_secrets = {"gpu-b", "gpu-a"};
   const auto now = loop.now();
   const auto* text =
       GENERATE("404 page not found", R"({"kind": "Status", "code": 404, "message": "the server could not find the requested resource"})");
