@@ -13,6 +13,7 @@
 #include "objectstore/address.h"
 #include "objectstore/credentials.h"
 #include "objectstore/provider.h"
+#include "plan/names.h"
 
 namespace trainstep::cluster {
 namespace {
@@ -156,6 +157,9 @@ Result<kube::Credentials> remote_credentials(const Json& secret) {
   ASSIGN(const auto context, values.get("remote-context"));
   ASSIGN(const auto host, values.get("remote-host"));
   ASSIGN(const auto name_space, values.get("remote-namespace"));
+  // Without the value: in a Secret it may be another key's.
+  if (!name_space.empty() && !plan::check_namespace("", name_space))
+    return input_error(values.what("remote-namespace") + ": not a valid name of a namespace");
   if (kubeconfig.empty() && host.empty())
     return input_error(fmt::format("Secret {}: requires remote-host or kubeconfig (another cluster), or minio-url (an object store)", values.name()));
   auto credentials = kubeconfig.empty() ? by_host(values, host) : kube::from_kubeconfig_text(kubeconfig, values.what("kubeconfig"), context);

@@ -160,6 +160,15 @@ TEST_CASE("a Secret without an address is completed by a store that was found, a
   CHECK_FALSE(*job_store(secret({{"minio-job-folder", "mine"}}), usual_folder()));
 }
 
+TEST_CASE("a namespace in a Secret that no cluster could have is rejected without its value") {
+  for (const auto* name_space : {"Team", "team/a", "eyJhbGciOi.J", "-team"}) {
+    const auto refused = remote_credentials(secret({{"remote-host", "https://gpu"}, {"remote-token", "t"}, {"remote-namespace", name_space}}));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message == "Secret training, remote-namespace: not a valid name of a namespace");
+    CHECK(refused.error().kind == ErrorKind::input);
+  }
+}
+
 TEST_CASE("settings in a Secret for a cluster or store that it does not name are rejected") {
   for (const auto* key : {"remote-namespace", "remote-token", "remote-context", "remote-ca"})
     for (const bool completes : {false, true}) {
