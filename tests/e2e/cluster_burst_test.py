@@ -6,10 +6,12 @@ import time
 import burst_runs
 import data_steps
 import pytest
+from burst_secrets import WRONG
 from burst_steps import RULES
 from data_steps import DISTRIBUTIONS, delivered
 
 CLUSTER = {"nodes": "real"}  # the other one
+BUSY = 10  # seconds that a busy machine may need more
 
 
 @pytest.mark.parametrize("kind", DISTRIBUTIONS)
@@ -93,6 +95,29 @@ def test_a_retried_step_finds_its_job_in_the_cluster_that_had_room_then(burst, c
     assert step.end() == 0 and "adopted" in step.output, step.output
     assert delivered(step.tmp / "model", step.files) and step.left_there() == [], step.output
     assert cluster.kubectl("get", "jobs", "-n", full.name)["items"] == []
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_secret_that_is_wrong_is_named_at_once_and_nothing_is_left(burst, cluster, home, wrong):
+    make, said = WRONG[wrong]
+    step = burst("Job")
+    with make(cluster, home) as changes:
+        step.add_secret("spare", **changes)
+        begun = time.monotonic()
+        code = step.start(**{"cluster-configuration-secret": "spare"}).end()
+        assert time.monotonic() - begun < 5 + BUSY, step.output
+        assert code in (2, 3) and said in step.output, step.output
+        assert step.left_there() == [], step.output
+        there = changes.get("remote_namespace", "")
+        assert not there.startswith("test-") or step.left_in(there) == [], step.output
+
+
+@pytest.mark.parametrize(("secret", "said"), [("spare", "get secrets/spare: not found in namespace "), ("private", "no permission to get secrets private")])
+def test_a_secret_that_cannot_be_read_is_named_at_once(burst, secret, said):
+    step = burst("Job")
+    step.add_secret("private")  # which its account may not read
+    assert step.start(**{"cluster-configuration-secret": secret}).end() in (2, 3) and said in step.output, step.output
+    assert step.left_there() == [], step.output
 
 
 def test_whatever_is_killed_and_cut_there_is_one_job_and_its_model_comes_back(cluster, home, store, store_port, program, tmp_path):

@@ -172,7 +172,7 @@ TEST_CASE("what the kubelet no longer serves is read on the connection that foll
 TEST_CASE("the connection that followed a log is closed when its rest was read, and is not that of the next attempt") {
   Reader r;
   r.h.server.reply(log("10:a\n", Reply::End::whole));
-  r.h.server.reply(log("40:new\n"));
+  r.h.server.reply({.pieces = {{3s, stamped("40:new\n")}}, .end = Reply::End::open});
   r.h.server.serve([](const auto&) { return Reply::text("unable to retrieve container logs for containerd://0123"); });
   r.begin();
   r.h.loop.run(4s);
