@@ -71,7 +71,7 @@ Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
                        .container = {container_name, "default"},
                        .command = with_agent(plan, role_of(replica), std::move(program)),
                        .resources = replica.resources,
-                       .environment = environment_of(plan, replica.type)};
+                       .environment = environment_of(plan, replica.type, plan::pod_placement(plan, true))};
   object.merge("/spec/template", pod_template(plan, shape));
   object.set("/spec/template/spec/restartPolicy", "Never", "default: retries use new pods, so that the log of the failed one is kept");
   return object;

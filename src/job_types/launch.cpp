@@ -94,7 +94,7 @@ Result<Arguments> program_arguments(const plan::Plan& plan, const plan::Placemen
   Arguments words;
   for (const auto& word : argv) {
     const auto found = defaults.find(word);
-    words.push_back({word, literal.contains(word)    ? "train_specification"
+    words.push_back({word, literal.contains(word) || plan.program.source != "train_specification" ? plan.program.source
                            : found != defaults.end() ? fmt::format("default: {} in train_specification", found->second)
                                                      : "train_specification, filled in from train_parameters"});
   }

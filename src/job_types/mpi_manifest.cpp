@@ -42,7 +42,7 @@ done <{}
 // Variables that ssh does not pass to the ranks. A field reference would have the value of the launcher's pod, which is wrong there.
 std::vector<std::string> forwarded(const plan::Plan& plan) {
   std::vector<std::string> names{"PATH", "LD_LIBRARY_PATH"};
-  for (const auto& variable : environment_of(plan, "Worker"))
+  for (const auto& variable : environment_of(plan, "Worker", plan::pod_placement(plan, true)))
     if (!variable.value.contains("field")) names.push_back(variable.name);
   if (plan.data.has_agent()) names.emplace_back(plan::task_variable);
   return names;
@@ -54,7 +54,7 @@ PodShape launcher_shape(const plan::Plan& plan, const Replicas& launcher, Argume
           .container = {"mpi", "default"},
           .command = std::move(command),
           .resources = launcher.resources,
-          .environment = overlaid(environment_of(plan, "Worker"), plan, "Launcher"),
+          .environment = overlaid(environment_of(plan, "Worker", plan::pod_placement(plan, true)), plan, "Launcher"),
           .ranks = false};
 }
 
@@ -64,7 +64,7 @@ PodShape worker_shape(const plan::Plan& plan, const Replicas& worker, Arguments 
           .container = {"mpi", "default"},
           .command = std::move(command),
           .resources = worker.resources,
-          .environment = environment_of(plan, "Worker")};
+          .environment = environment_of(plan, "Worker", plan::pod_placement(plan, true))};
 }
 
 void set_slots(const plan::Plan& plan, Manifest& object) {

@@ -186,8 +186,18 @@ std::vector<plan::EnvironmentVariable> overlaid(std::vector<plan::EnvironmentVar
   return base;
 }
 
-std::vector<plan::EnvironmentVariable> environment_of(const plan::Plan& plan, const std::string& type) {
-  return overlaid(plan.environment, plan, type);
+std::vector<plan::EnvironmentVariable> environment_of(const plan::Plan& plan, const std::string& type, const plan::Placement& placement) {
+  std::vector<plan::EnvironmentVariable> variables;
+  for (auto variable : plan.environment) {
+    if (variable.path) {
+      const auto& places = variable.path->kind == spec::Argument::Kind::input_path ? placement.inputs : placement.outputs;
+      const auto found = places.find(variable.path->text);
+      if (found == places.end()) continue;
+      variable.value = found->second;
+    }
+    variables.push_back(std::move(variable));
+  }
+  return overlaid(std::move(variables), plan, type);
 }
 
 }  // namespace trainstep::job_types

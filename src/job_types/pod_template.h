@@ -24,8 +24,9 @@ struct PodShape {
 // by $.
 Manifest pod_template(const plan::Plan& plan, const PodShape& shape);
 
-// The plan's environment, overlaid by job_options.replicas.TYPE.environment.
-std::vector<plan::EnvironmentVariable> environment_of(const plan::Plan& plan, const std::string& type);
+// The plan's environment, overlaid by job_options.replicas.TYPE.environment. `placement`: of the replica; without a place for an omitted input, its
+// variable is omitted.
+std::vector<plan::EnvironmentVariable> environment_of(const plan::Plan& plan, const std::string& type, const plan::Placement& placement);
 std::vector<plan::EnvironmentVariable> overlaid(std::vector<plan::EnvironmentVariable> base, const plan::Plan& plan, const std::string& type);
 
 }  // namespace trainstep::job_types

@@ -43,12 +43,13 @@ Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
   object.set("/spec/nprocPerNode", std::to_string(plan.processes_per_worker), processes_source(plan));
   if (plan.distribution.elastic) object.merge("/spec/elasticPolicy", elastic_policy(*plan.distribution.elastic));
   for (const auto& replica : replicas(plan)) {
-    ASSIGN(auto program, program_arguments(plan, plan::pod_placement(plan, replica.primary)));
+    const auto placement = plan::pod_placement(plan, replica.primary);
+    ASSIGN(auto program, program_arguments(plan, placement));
     const PodShape shape{.type = replica.type,
                          .container = {"pytorch", "required by PyTorchJob"},
                          .command = with_agent(plan, role_of(replica), torchrun_arguments(plan, std::move(program))),
                          .resources = replica.resources,
-                         .environment = environment_of(plan, replica.type)};
+                         .environment = environment_of(plan, replica.type, placement)};
     object.merge("/spec/pytorchReplicaSpecs/" + replica.type, replica_spec(plan, replica, restart_policy, shape));
   }
   return object;

@@ -36,12 +36,13 @@ Result<Manifest> render(const plan::Plan& plan, const Resource& resource) {
   object.merge("/spec/runPolicy", v1_run_policy(plan));
   if (all_replicas.size() == 1) object.set("/spec/successPolicy", "AllWorkers", "default: in an all-reduce every worker must succeed");
   for (const auto& replica : all_replicas) {
-    ASSIGN(auto program, program_arguments(plan, plan::pod_placement(plan, replica.primary)));
+    const auto placement = plan::pod_placement(plan, replica.primary);
+    ASSIGN(auto program, program_arguments(plan, placement));
     const PodShape shape{.type = replica.type,
                          .container = {"tensorflow", "required by TFJob"},
                          .command = with_agent(plan, role_of(replica), std::move(program)),
                          .resources = replica.resources,
-                         .environment = environment_of(plan, replica.type)};
+                         .environment = environment_of(plan, replica.type, placement)};
     object.merge("/spec/tfReplicaSpecs/" + replica.type, replica_spec(plan, replica, restart_policy, shape));
   }
   return object;

@@ -285,7 +285,7 @@ void LocalBackend::Impl::set_up_done(Result<Setup::Outcome> outcome) {
 
 process::Variables LocalBackend::Impl::environment_of(const Member& member) {
   const auto addresses = [this](const std::string& type, int index) { return m_ports.address(type, index); };
-  return member_environment(m_plan, member.info, addresses, member.devices, m_surroundings);
+  return member_environment(m_plan, member.info, member.place.placement, addresses, member.devices, m_surroundings);
 }
 
 Result<void> LocalBackend::Impl::start_now(follow::MemberIndex index) {
@@ -334,7 +334,7 @@ Result<std::vector<Fd>> LocalBackend::Impl::prepare_ranks(process::Command& mpir
     if (!is_rank(info)) continue;
     TRY(make_folders(place));
     auto& rank = ranks.emplace_back(RankCommand{place.folder, {}, argv});
-    for (const auto& variable : job_types::environment_of(m_plan, info.type))
+    for (const auto& variable : job_types::environment_of(m_plan, info.type, place.placement))
       if (!variable.value.is_object()) process::set_variable(rank.variables, variable.name, job_types::scalar_text(variable.value));
     for (auto& [name, value] : job_types::find(m_plan.job_type).environment(m_plan, {}, info.type, info.index))
       process::set_variable(rank.variables, name, value);

@@ -52,12 +52,12 @@ bool belongs_to_step(std::string_view name) {
          std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return name.starts_with(prefix); });
 }
 
-Variables member_environment(const plan::Plan& plan, const GangMember& member, const job_types::AddressBook& addresses, const std::string& devices,
-                             const HostEnvironment& host) {
+Variables member_environment(const plan::Plan& plan, const GangMember& member, const plan::Placement& placement,
+                             const job_types::AddressBook& addresses, const std::string& devices, const HostEnvironment& host) {
   Variables variables;
   for (const auto& variable : host.own)
     if (!belongs_to_step(variable.first)) variables.push_back(variable);
-  for (const auto& variable : job_types::environment_of(plan, member.type))
+  for (const auto& variable : job_types::environment_of(plan, member.type, placement))
     if (!variable.value.is_object()) set_variable(variables, variable.name, job_types::scalar_text(variable.value));
   const auto& job_type = job_types::find(plan.job_type);
   for (auto& [name, value] : job_type.environment(plan, addresses, member.type, member.index)) set_variable(variables, name, value);
@@ -76,7 +76,7 @@ std::vector<std::string> environment_warnings(const plan::Plan& plan, const Vari
   std::vector<std::string> warnings;
   std::set<std::string> told;
   for (const auto& member : gang(plan))
-    for (const auto& variable : job_types::environment_of(plan, member.type)) {
+    for (const auto& variable : job_types::environment_of(plan, member.type, {})) {
       if (!variable.value.is_object() || !told.insert(variable.name).second) continue;
       const bool here = find_variable(own, variable.name) != nullptr;
       warnings.push_back(fmt::format("{}: {} exists only in a cluster; {}", variable.name, to_text(variable.value),

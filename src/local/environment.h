@@ -25,9 +25,9 @@ bool belongs_to_step(std::string_view name);
 
 // Inherited variables, then those of the plan, then the operator's, which override them as in a cluster (docs/design/operators.md, Environment), then
 // ours: rank variables for processes that we start ourselves, unbuffered Python, OMP_NUM_THREADS (cores divided by processes) unless it is set,
-// loopback for gloo. `devices`: CUDA_VISIBLE_DEVICES.
-process::Variables member_environment(const plan::Plan& plan, const GangMember& member, const job_types::AddressBook& addresses,
-                                      const std::string& devices, const HostEnvironment& host);
+// loopback for gloo. `placement`: the member's. `devices`: CUDA_VISIBLE_DEVICES.
+process::Variables member_environment(const plan::Plan& plan, const GangMember& member, const plan::Placement& placement,
+                                      const job_types::AddressBook& addresses, const std::string& devices, const HostEnvironment& host);
 
 // What the plan's environment takes from a cluster and is not available here, one sentence for each variable.
 std::vector<std::string> environment_warnings(const plan::Plan& plan, const process::Variables& own);

@@ -107,7 +107,8 @@ Json merged_options(const Json& platform, const Json& job_options) {
 }
 
 void collect_environment(const Request& request, Plan& plan) {
-  for (const auto& [name, value] : plan.program.environment) plan.environment.push_back({name, value, "train_specification"});
+  for (const auto& [name, value] : plan.program.environment) plan.environment.push_back({name, value, plan.program.source});
+  for (const auto& [name, path] : plan.program.path_environment) plan.environment.push_back({name, path.text, plan.program.source, path});
   for (const auto& [name, value] : request.environment.items()) plan.environment.push_back({name, value, "environment of the step"});
   if (!request.tensorboard_s3_address.empty() || request.as_train_model_job)
     plan.environment.push_back({"TENSORBOARD_S3_ADDRESS", request.tensorboard_s3_address, "tensorboard_s3_address"});

@@ -45,6 +45,7 @@ struct EnvironmentVariable {
   std::string name;
   Json value;  // string, or the object forms of PodOptions::environment
   std::string source;
+  std::optional<spec::Argument> path{};  // the value is this path of the program, which each replica's Placement determines; `value` is its name
 };
 
 struct Plan {

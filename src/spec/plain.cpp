@@ -13,6 +13,8 @@
 namespace trainstep::spec {
 namespace {
 
+bool is_path(const Json& value) { return value.is_object() && value.size() == 1 && (value.contains("inputPath") || value.contains("outputPath")); }
+
 Result<void> read_environment(const Json& environment, Program& program) {
   if (environment.is_array()) {
     for (std::size_t i = 0; i < environment.size(); ++i) {
@@ -28,8 +30,15 @@ Result<void> read_environment(const Json& environment, Program& program) {
   }
   Fields fields(environment, specification + ".env");
   if (environment.is_object()) {
-    for (const auto& [name, value] : environment.items())
-      if (auto text = fields.variable(name)) program.environment.emplace_back(name, std::move(*text));
+    for (const auto& [name, value] : environment.items()) {
+      if (is_path(value)) {
+        fields.any(name);
+        ASSIGN(auto path, read_v1_arguments(Json::array({value}), fmt::format("{}.env.{}", specification, name), Texts::literal));
+        program.path_environment.emplace_back(name, std::move(path.front()));
+      } else if (auto text = fields.variable(name)) {
+        program.environment.emplace_back(name, std::move(*text));
+      }
+    }
   }
   return fields.done();
 }

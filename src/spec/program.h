@@ -73,11 +73,13 @@ struct RequestedResources {
 
 struct Program {
   Dialect dialect = Dialect::plain;
-  std::string name;   // for display: "Train model", "train-model"
-  std::string image;  // empty: not given
+  std::string source = "train_specification";  // the input that it comes from, for messages and `render --explain`
+  std::string name;                            // for display: "Train model", "train-model"
+  std::string image;                           // empty: not given
   std::vector<Argument> command;
   std::vector<Argument> args;
   std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<std::pair<std::string, Argument>> path_environment;  // variables whose value is the path of an input or output (plain)
   std::vector<Input> inputs;
   std::vector<Output> outputs;
   RequestedResources resources;

@@ -86,6 +86,7 @@ Result<void> check_declared(const std::vector<std::string>& used, const std::vec
 
 Uses find_uses(const Program& program) {
   Finder finder;
+  for (const auto& [name, path] : program.path_environment) finder.walk({path});
   finder.walk(program.command);
   finder.walk(program.args);
   return finder.take();

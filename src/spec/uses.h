@@ -21,7 +21,7 @@ struct Uses {
   bool executor_input = false;       // the program reads the complete interface from it
 };
 
-// In command and args.
+// In command, args and variables.
 Uses find_uses(const Program& program);
 
 // Checks that every name is declared, that no artifact is used as a value and no value as an input path, and that the program can learn of every

@@ -54,7 +54,7 @@ std::chrono::nanoseconds cost(const std::string& key, std::size_t count) {
                        .container = {"train", "default"},
                        .command = {{"b", ""}},
                        .resources = plan->worker,
-                       .environment = environment_of(*plan, "Main")};
+                       .environment = environment_of(*plan, "Main", {})};
   const auto pod = pod_template(*plan, shape);
   CHECK(to_yaml_explained(pod).size() > count);
   return trainstep::test::cpu_time() - began;

@@ -21,7 +21,7 @@ PodShape shape(const plan::Plan& plan, const std::string& type = "Worker") {
           .container = {"train", "default"},
           .command = {{"python3", "train_specification"}},
           .resources = plan.worker,
-          .environment = environment_of(plan, type)};
+          .environment = environment_of(plan, type, {})};
 }
 
 Manifest pod(const plan::Plan& plan, const std::string& type = "Worker") { return pod_template(plan, shape(plan, type)); }
@@ -68,13 +68,24 @@ TEST_CASE("variables are text, or come from a Secret, a ConfigMap or the pod") {
   }
 }
 
+TEST_CASE("a variable that is a path of the program has the path of its replica") {
+  auto plan = example("Job", 1);
+  const spec::Argument model{.kind = spec::Argument::Kind::output_path, .text = "model", .parts = {}, .otherwise = {}, .condition = {}};
+  const spec::Argument data{.kind = spec::Argument::Kind::input_path, .text = "data", .parts = {}, .otherwise = {}, .condition = {}};
+  plan.environment = {{"MODEL", "model", "command after --", model}, {"DATA", "data", "command after --", data}};
+  const auto variables = environment_of(plan, "Main", {{}, {{"model", "/out/model"}, {"data", "/out/data"}}, ""});
+  REQUIRE(variables.size() == 1);  // the input is omitted
+  CHECK(variables[0].value == "/out/model");
+  CHECK(variables[0].source == "command after --");
+}
+
 TEST_CASE("a type's own variables replace those of all in their place, or follow them") {
   auto plan = example("TF", 2);
   plan.environment = {{"A", "1", "job_options.environment"}, {"B", "2", "job_options.environment"}};
   plan.options = options(R"({"replicas": {"PS": {"environment": {"A": "9", "C": "3"}}}})");
   const auto names = [&](const std::string& type) {
     std::string text;
-    for (const auto& variable : environment_of(plan, type)) text += variable.name + "=" + variable.value.get<std::string>() + " ";
+    for (const auto& variable : environment_of(plan, type, {})) text += variable.name + "=" + variable.value.get<std::string>() + " ";
     return text;
   };
   CHECK(names("PS") == "A=9 B=2 C=3 ");

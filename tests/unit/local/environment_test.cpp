@@ -21,7 +21,7 @@ std::string value(const process::Variables& variables, const std::string& name) 
 }
 
 process::Variables of(const plan::Plan& plan, std::size_t member, const HostEnvironment& host = here) {
-  return member_environment(plan, gang(plan).at(member), fixed, "", host);
+  return member_environment(plan, gang(plan).at(member), {}, fixed, "", host);
 }
 
 TEST_CASE("variables of the step and of another distributed run do not reach the gang") {

@@ -19,6 +19,17 @@ TEST_CASE("image and command are enough; what the placeholders name is the inter
   CHECK(program.environment == std::vector<std::pair<std::string, std::string>>{{"A", "b"}});
 }
 
+TEST_CASE("a variable's value may be the path of an input or output") {
+  const auto program =
+      read(R"({"image": "i", "command": ["train"], "env": {"A": "b", "DATA": {"inputPath": "data"}, "OUT": {"outputPath": "model"}}})");
+  CHECK(show_all(program.inputs) == "data:artifact");
+  CHECK(show_all(program.outputs) == "model:artifact");
+  CHECK(program.environment == std::vector<std::pair<std::string, std::string>>{{"A", "b"}});
+  REQUIRE(program.path_environment.size() == 2);
+  CHECK(program.path_environment[1].first == "OUT");
+  CHECK(program.path_environment[1].second.text == "model");
+}
+
 TEST_CASE("image and command may declare their inputs and outputs, in YAML too") {
   const auto program = read(
       "{image: '', command: [run, {inputValue: n}, {outputPath: score}, {outputPath: m}], inputs: [{name: n, type: Integer, default: 3}, other], "
