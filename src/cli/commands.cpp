@@ -25,6 +25,12 @@ std::vector<std::string> api_versions() {
   return {versions.begin(), versions.end()};
 }
 
+std::vector<std::string> job_type_names() {
+  std::vector<std::string> names;
+  for (const auto& traits : job_types::traits()) names.emplace_back(traits.name);
+  return names;
+}
+
 constexpr std::size_t help_column = 38;  // after --cluster-configuration-secret TEXT
 
 std::string exit_codes_help() {
@@ -44,6 +50,8 @@ void InterfaceFlags::add_to(CLI::App& app) {
     for (const auto& field : *fields)
       add(app, step::flag_name(field), field.shape == step::Field::Shape::path ? value::path : value::text, std::string(field.help),
           fields == &step::input_fields() ? "Inputs" : "Outputs");
+  add(app, "number-of-workers", "N", "short form of number_of_workers in distribution_specification", "Program", "-n,");
+  add(app, "type", join(job_type_names(), "|"), "short form of distribution_type in distribution_specification", "Program");
   add(app, "run-id", value::text, "name of the run; default: derived from the workflow, else random", "Run");
   add(app, "namespace", value::text, "Kubernetes namespace of the job", "Run");
   app.allow_extras();  // what old backends leave of absent inputs, and unknown flags: step/ distinguishes them
@@ -64,9 +72,10 @@ step::Flags InterfaceFlags::given(const CLI::App& app) const {
   return flags;
 }
 
-void InterfaceFlags::add(CLI::App& app, const std::string& name, const char* kind, const std::string& help, const std::string& group) {
+void InterfaceFlags::add(CLI::App& app, const std::string& name, const std::string& kind, const std::string& help, const std::string& group,
+                         const std::string& letter) {
   auto& place = m_values.emplace_back(name, std::make_unique<std::string>()).second;
-  app.add_option("--" + name, *place, help)->group(group)->type_name(kind);
+  app.add_option(letter + "--" + name, *place, help)->group(group)->type_name(kind);
 }
 
 void Commands::add_jobs_flags(CLI::App& to) {

@@ -22,7 +22,8 @@ class InterfaceFlags {
   [[nodiscard]] step::Flags given(const CLI::App& app) const;
 
  private:
-  void add(CLI::App& app, const std::string& name, const char* kind, const std::string& help, const std::string& group);
+  void add(CLI::App& app, const std::string& name, const std::string& kind, const std::string& help, const std::string& group,
+           const std::string& letter = "");
   std::vector<std::pair<std::string, std::unique_ptr<std::string>>> m_values;
 };
 

@@ -33,7 +33,7 @@ Examples:
 
   # the PyTorch sample on two ranks
   trainstep run --train-specification @samples/pytorch/train_specification.v2.yaml --train-parameters '{"epochs": 4}' \
-    --distribution-specification '{"distribution_type": "PyTorch", "number_of_workers": 2}' \
+    -n 2 --type PyTorch \
     --model-dir model --report report.html)help";
 
 inline constexpr std::string_view render_examples = R"help(

@@ -20,6 +20,7 @@
 #include "step/passed_on.h"
 #include "step/references.h"
 #include "step/secrets.h"
+#include "step/short_forms.h"
 #include "step/task_config.h"
 #include "step/train_model_job.h"
 
@@ -277,6 +278,7 @@ Result<Inputs> read_inputs(const Flags& flags, const Context& context) {
   const auto& read_file = context.read_file;
   const auto component = take(others, "executor-input");
   const auto defaults_of = take(others, "defaults-of");
+  const ShortForms short_forms{take(others, "number-of-workers").value_or(""), take(others, "type").value_or("")};
   const bool template_made = std::ranges::any_of(others, [](const Flag& flag) { return flag.name == "files-in" || flag.name == "files_in"; });
   ASSIGN(const auto files, files_of(others, component.has_value(), read_file));
   ASSIGN(const auto executor_input, component ? read_executor_input(*component, read_file) : Result<std::optional<Json>>(std::nullopt));
@@ -291,6 +293,7 @@ Result<Inputs> read_inputs(const Flags& flags, const Context& context) {
   TRY(read_values(reader, request));
   TRY(read_paths(given, reader, request));
   offer_outputs(given, request);
+  if (!executor_input) TRY(apply(short_forms, request.distribution_specification));
   TRY(check_no_overlap(request));
   ASSIGN(const auto task_config, reader.object("task_config"));
   TRY(apply_task_config(task_config, request));
