@@ -167,14 +167,23 @@ Result<ExitCodeFile> open_exit_code_file(const std::string& path, int argc, char
   return ExitCodeFile::open(path);
 }
 
+// Whether what follows -- is for another program.
+bool takes_program(std::string_view command) {
+  return command == "run" || command == "render" || command == "check" || command == "exec" || command == "completion";
+}
+
 int run(int argc, char** argv) {
   Commands commands;
   // The arguments of the program do not count.
-  int own = argc;
   const std::string_view command = argc > 1 ? argv[1] : "";
-  if (command == "exec" || command == "completion") own = static_cast<int>(std::find(argv, argv + argc, std::string_view("--")) - argv);
-  auto& others = command == "exec" ? commands.exec_command.argv : commands.words;
-  for (int i = own + 1; i < argc; ++i) others.emplace_back(argv[i]);
+  const auto own = takes_program(command) ? static_cast<int>(std::find(argv, argv + argc, std::string_view("--")) - argv) : argc;
+  std::vector<std::string> words(argv + std::min(own + 1, argc), argv + argc);
+  if (command == "exec")
+    commands.exec_command.argv = std::move(words);
+  else if (command == "completion")
+    commands.words = std::move(words);
+  else if (own < argc)
+    commands.command.program = std::move(words);
   try {
     commands.app.parse(with_dashes(own, argv));
   } catch (const CLI::Success& success) {

@@ -27,9 +27,11 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 8> ex
 inline constexpr std::string_view run_examples = R"help(
 Inputs can be read from files: @FILE.
 
+Your own program follows --, with {train_dataset_dir}, {validation_dataset_dir}, {model_dir} and {metrics} in place of paths.
+
 Examples:
   # your own program, as a process on this machine
-  trainstep run --train-specification '{"image": "python:3.11", "command": ["python3", "-c", "print(\"accuracy=0.9\")"]}'
+  trainstep run -- python3 -c 'print("accuracy=0.9")'
 
   # the PyTorch sample on two ranks
   trainstep run --train-specification @samples/pytorch/train_specification.v2.yaml --train-parameters '{"epochs": 4}' \

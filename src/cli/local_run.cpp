@@ -159,6 +159,7 @@ class LocalRun {
     local::LocalOptions options;
     options.run_dir = fs::absolute(m_run_dir);
     options.python = command.python;
+    if (command.program) options.folder = fs::current_path();
     options.scratch = std::move(scratch);
     return options;
   }

@@ -29,6 +29,7 @@ Result<step::Inputs> read_inputs(const StepCommand& command) {
   step::Context context;
   for (auto& [name, value] : process::own_environment()) context.environment.emplace(name, value);
   context.other_flags = command.flag_names;
+  context.command = command.program;
   context.read_file = [](const std::string& path, std::size_t limit) { return read_file(path, limit); };
   auto inputs = step::read_inputs(command.flags, context);
   if (inputs) inputs->python_json = command.python_json;

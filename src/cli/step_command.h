@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,15 +15,16 @@
 namespace trainstep::cli {
 
 struct StepCommand {
-  step::Flags flags;                    // every given flag of the interface, and words that belong to none
-  std::vector<std::string> flag_names;  // all flags of the command, without dashes
-  std::string cluster;                  // run: "local", "kubernetes"; empty: not given
-  std::string context;                  // run: of the kubeconfig; empty: the current one
-  std::string python;                   // run
-  std::string run_dir;                  // run
-  std::string record;                   // run: a file for the events; empty: none
-  std::string exit_code_file;           // already open (exit_code_file.h); empty: none
-  std::string termination_log;          // run: of this container (termination_log.h); empty: none
+  step::Flags flags;                                // every given flag of the interface, and words that belong to none
+  std::vector<std::string> flag_names;              // all flags of the command, without dashes
+  std::optional<std::vector<std::string>> program;  // the words after --; nullopt: no --
+  std::string cluster;                              // run: "local", "kubernetes"; empty: not given
+  std::string context;                              // run: of the kubeconfig; empty: the current one
+  std::string python;                               // run
+  std::string run_dir;                              // run
+  std::string record;                               // run: a file for the events; empty: none
+  std::string exit_code_file;                       // already open (exit_code_file.h); empty: none
+  std::string termination_log;                      // run: of this container (termination_log.h); empty: none
   log::Options log_options;
   bool python_json = false;  // run
   bool explain = false;      // render

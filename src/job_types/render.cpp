@@ -63,7 +63,9 @@ Result<void> check_image(const JobType& job_type, const plan::Plan& plan) {
   if (!plan.image.value.empty()) return {};
   for (const auto& replicas : job_type.replicas(plan))
     if (plan::options_for(plan.options, replicas.type).image.empty())
-      return input_error("train_specification: no image, which pods require; set it there, or in base_image");
+      return input_error(plan.program.source == "train_specification"
+                             ? "train_specification: no image, which pods require; set it there, or in base_image"
+                             : "base_image: is missing; pods run the command in an image that has it; pass --base-image IMAGE");
   return {};
 }
 

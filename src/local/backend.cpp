@@ -157,6 +157,7 @@ class LocalBackend::Impl {
     if (!sentence.empty()) emit(follow::MemberOutput{m_members.size() - 1, sentence + "\n"});
   }
 
+  [[nodiscard]] const fs::path& folder_of(const Place& place) const { return m_options.folder.empty() ? place.folder : m_options.folder; }
   Member& primary() {
     return *std::find_if(m_members.begin(), m_members.end(), [](const auto& member) { return member.info.primary; });
   }
@@ -176,7 +177,7 @@ class LocalBackend::Impl {
   void tell_undelivered(const run::OutputFound& output);
   void member_ended(follow::MemberIndex index, int wait_status);
   [[nodiscard]] MpiFiles files_of_ranks(const fs::path& folder, int ranks) const;
-  Result<std::vector<Fd>> prepare_ranks(process::Command& mpirun);
+  Result<std::vector<Fd>> prepare_ranks(process::Command& mpirun, const fs::path& folder);
   void add_rank_outputs(process::Task& mpirun, std::vector<Fd> fifos);
 
   PollLoop& m_loop;
@@ -266,12 +267,12 @@ Result<void> LocalBackend::Impl::remove_outputs_of_earlier_runs(const Member& me
 }
 
 Result<void> LocalBackend::Impl::check_command(const Member& member) {
-  if (process::find_program({member.argv, environment_of(member), member.place.folder.string()})) return {};
+  if (process::find_program({member.argv, environment_of(member), folder_of(member.place).string()})) return {};
   const auto image =
       m_plan.image.value.empty() ? std::string("local runs use no image") : fmt::format("local runs do not use the image {}", m_plan.image.value);
-  return input_error(
-      fmt::format("train_specification: {} not found on this machine ({}); install it, or select the interpreter it belongs to with --python",
-                  member.argv.empty() || member.argv.front().empty() ? "an empty command" : member.argv.front(), image));
+  return input_error(fmt::format("{}: {} not found on this machine ({}); install it, or select the interpreter it belongs to with --python",
+                                 m_plan.program.source, member.argv.empty() || member.argv.front().empty() ? "an empty command" : member.argv.front(),
+                                 image));
 }
 
 void LocalBackend::Impl::set_up_done(Result<Setup::Outcome> outcome) {
@@ -296,11 +297,11 @@ Result<void> LocalBackend::Impl::start_now(follow::MemberIndex index) {
   TRY(make_folders(member.place));
   if (writes_outputs(member)) m_outputs.begin_attempt();
   member.late_failure.clear();
-  process::Command command{member.argv, environment_of(member), member.place.folder.string()};
+  process::Command command{member.argv, environment_of(member), folder_of(member.place).string()};
   command.subreaper = std::ranges::count_if(m_members, [](const Member& other) { return !other.info.output_only; }) > 1;
   std::vector<Fd> fifos;
   if (m_wrapped_mpi) {
-    ASSIGN(fifos, prepare_ranks(command));
+    ASSIGN(fifos, prepare_ranks(command, member.place.folder));
   }
   ASSIGN(member.task, process::Task::start(
                           m_loop, m_reaper, std::move(command), fmt::format("TRAINSTEP_MEMBER={}/{}", m_plan.run_id, member.info.name),
@@ -328,19 +329,19 @@ MpiFiles LocalBackend::Impl::files_of_ranks(const fs::path& folder, int ranks) c
   return mpi_files(m_options.scratch.empty() ? folder : m_options.scratch / "ranks", ranks);
 }
 
-Result<std::vector<Fd>> LocalBackend::Impl::prepare_ranks(process::Command& mpirun) {
+Result<std::vector<Fd>> LocalBackend::Impl::prepare_ranks(process::Command& mpirun, const fs::path& folder) {
   std::vector<RankCommand> ranks;
   for (const auto& [info, place, argv, devices, task, failure] : m_members) {
     if (!is_rank(info)) continue;
     TRY(make_folders(place));
-    auto& rank = ranks.emplace_back(RankCommand{place.folder, {}, argv});
+    auto& rank = ranks.emplace_back(RankCommand{folder_of(place), {}, argv});
     for (const auto& variable : job_types::environment_of(m_plan, info.type, place.placement))
       if (!variable.value.is_object()) process::set_variable(rank.variables, variable.name, job_types::scalar_text(variable.value));
     for (auto& [name, value] : job_types::find(m_plan.job_type).environment(m_plan, {}, info.type, info.index))
       process::set_variable(rank.variables, name, value);
   }
   const int count = static_cast<int>(ranks.size());
-  const auto files = files_of_ranks(mpirun.folder, count);
+  const auto files = files_of_ranks(folder, count);
   adapt_launcher_environment(mpirun.environment, files, count, m_surroundings.cores);
   mpirun.argv = mpirun_command(m_plan, m_mpi, files, m_surroundings.cores);
   return write_ranks(files, m_mpi, ranks);

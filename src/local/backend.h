@@ -19,14 +19,15 @@ namespace trainstep::local {
 struct LocalOptions {
   std::filesystem::path run_dir;                                // the run's folder; created
   std::filesystem::path scratch{};                              // make_scratch() of scratch.h: removed with the run; empty: one is created
+  std::filesystem::path folder{};                               // working directory of all members; empty: each has its own
   std::string python;                                           // interpreter: path or name; empty: python3 from the PATH
   process::Variables environment = process::own_environment();  // inherited by the replicas
   std::optional<std::vector<std::string>> gpus;                 // CUDA ids of the machine; nullopt: detected (gpus.h)
 };
 
-// Members are numbered as in gang() (gang.h). Below run_dir, `<member>/` is the working directory of each member, with its private outputs in
-// `<member>/outputs/`; the primary's outputs are moved to the step's paths by commit(), those without a path are in `outputs/<name>`. The image is
-// not used.
+// Members are numbered as in gang() (gang.h). Below run_dir, `<member>/` is the folder of each member – its working directory, unless LocalOptions
+// has another –, with its private outputs in `<member>/outputs/`; the primary's outputs are moved to the step's paths by commit(), those without a
+// path are in `outputs/<name>`. The image is not used.
 //
 // Events are emitted only from the loop, never from within prepare(), start() or stop(). MemberOutput of "setup" may precede Prepared. A member that
 // cannot be started results in BackendFailed. After MemberEnded no process of that member is alive, and all its output has been emitted. Do not

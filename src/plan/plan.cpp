@@ -190,6 +190,7 @@ Result<Plan> make_plan(const Request& request, const std::vector<JobTypeTraits>&
   Plan plan;
   Fields component(request.job_options, "job_options");
   ASSIGN(plan.program, spec::read_program(request.train_specification, component.text("component").value_or("")));
+  if (request.is_command) plan.program.source = command_source;
   ASSIGN(plan.options, parse_options(merged_options(plan.program.platform, request.job_options)));
   if (plan.options.single_node == true) plan.nodes = {"", true, "job_options.single_node"};
   if (request.job_options.is_object() && !request.job_options.contains("gpu_resource") && !plan.program.resources.gpu_resource.empty())

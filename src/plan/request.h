@@ -24,8 +24,12 @@ inline bool is_shared_file(std::string_view step_path) {
   return step_path == "metrics" || step_path == "mlpipeline_metrics" || step_path == "mlpipeline_ui_metadata";
 }
 
+// What messages and `render --explain` call the program of `trainstep run -- COMMAND`.
+inline constexpr std::string_view command_source = "command after --";
+
 struct Request {
   std::string train_specification;         // YAML or JSON text
+  bool is_command = false;                 // it is the command after -- on the command line
   Json train_parameters = Json::object();  // formal name → value, or name of a StepPath
   Json distribution_specification = Json::object();
   Json job_options = Json::object();

@@ -39,7 +39,8 @@ Result<Given> given_by_flags(const Flags& flags, const std::vector<std::string>&
   std::set<std::string> seen;
   for (const auto& flag : flags) {
     if (std::string_view(flag.value).starts_with(R"({"IfPresent":)")) continue;
-    if (flag.name.empty()) return usage_error(fmt::format("unexpected argument \"{}\"; quote values that contain spaces", flag.value));
+    if (flag.name.empty())
+      return usage_error(fmt::format("unexpected argument \"{}\"; quote values that contain spaces, and write -- before a command", flag.value));
     auto name = flag.name;
     std::replace(name.begin(), name.end(), '_', '-');
     if (!seen.insert(name).second) return usage_error(fmt::format("--{} is specified twice", name));

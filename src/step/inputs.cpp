@@ -13,6 +13,7 @@
 #include "data/python_json.h"
 #include "data/secrets.h"
 #include "plan/names.h"
+#include "step/command_program.h"
 #include "step/given.h"
 #include "step/named_files.h"
 #include "step/node_selector.h"
@@ -178,8 +179,6 @@ Result<std::vector<std::string>> secret_names(std::string_view list) {
 
 Result<void> read_values(const Reader& reader, plan::Request& request) {
   ASSIGN(request.train_specification, reader.specification("train_specification"));
-  if (trim(request.train_specification).empty())
-    return input_error("train_specification: is missing; pass a KFP component, or {\"image\": …, \"command\": […]}");
   ASSIGN(request.train_parameters, reader.object("train_parameters"));
   ASSIGN(request.distribution_specification, reader.object("distribution_specification"));
   ASSIGN(request.job_options, reader.object("job_options"));
@@ -263,6 +262,16 @@ Result<NamedFiles> files_of(Flags& flags, bool component, const FileReader& read
   return NamedFiles(read_file, Files::folder, *folder);
 }
 
+Result<void> read_program(const std::optional<std::vector<std::string>>& command, plan::Request& request) {
+  request.is_command = command.has_value();
+  if (command) {
+    ASSIGN(request.train_specification, specification_of(*command, request));
+  } else if (trim(request.train_specification).empty()) {
+    return input_error("train_specification: is missing; pass a KFP component, or {\"image\": …, \"command\": […]}");
+  }
+  return {};
+}
+
 // Applies the defaults of another interface (`defaults-of`), once all given values are known.
 Result<void> apply_defaults(const std::optional<std::string>& of, plan::Request& request) {
   if (!of || trim(*of).empty()) return {};
@@ -283,6 +292,8 @@ Result<Inputs> read_inputs(const Flags& flags, const Context& context) {
   ASSIGN(const auto files, files_of(others, component.has_value(), read_file));
   ASSIGN(const auto executor_input, component ? read_executor_input(*component, read_file) : Result<std::optional<Json>>(std::nullopt));
   ASSIGN(const auto given, executor_input ? given_by_executor_input(*executor_input) : given_by_flags(others, context.other_flags));
+  if (executor_input && context.command)
+    return usage_error("executor-input cannot be combined with a command after --; pass the program as train_specification");
   Inputs inputs;
   inputs.from_executor_input = executor_input.has_value();
   inputs.targets = given.targets;
@@ -293,6 +304,7 @@ Result<Inputs> read_inputs(const Flags& flags, const Context& context) {
   TRY(read_values(reader, request));
   TRY(read_paths(given, reader, request));
   offer_outputs(given, request);
+  TRY(read_program(context.command, request));
   if (!executor_input) TRY(apply(short_forms, request.distribution_specification));
   TRY(check_no_overlap(request));
   ASSIGN(const auto task_config, reader.object("task_config"));

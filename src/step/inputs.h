@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,8 @@ using FileReader = std::function<Result<std::string>(const std::string& path, st
 struct Context {
   std::map<std::string, std::string> environment;
   FileReader read_file;
-  std::vector<std::string> other_flags{};  // of the command, without dashes: one of them may be meant by an unknown flag
+  std::vector<std::string> other_flags{};             // of the command, without dashes: one of them may be meant by an unknown flag
+  std::optional<std::vector<std::string>> command{};  // the words after --: the training program (command_program.h); nullopt: no --
 };
 
 // Where an output of the step goes.
