@@ -14,7 +14,7 @@ constexpr Duration contact_limit{4'500};
 constexpr kube::Retry contact_retry{Duration(4'000)};
 
 // "it has expired at 2026-11-29T08:00:00.000Z; ", by the server's clock; otherwise empty.
-std::string expiry_in_words(const kube::Client& client) {
+std::string expiry_in_words(kube::Client& client) {
   const auto now = client.loop().now() + client.clock().value_or(Duration(0));
   const auto token = client.credentials().token->token(now);
   const auto expiry = token ? kube::expiry_of(*token) : std::nullopt;

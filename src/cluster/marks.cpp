@@ -6,6 +6,11 @@
 #include "cluster/objects.h"
 
 namespace trainstep::cluster {
+namespace {
+
+bool is_mark(std::string_view key) { return key.starts_with("trainstep.dev/") || key == "app.kubernetes.io/managed-by"; }
+
+}  // namespace
 
 std::string lost_mark(const Json& sent, const Json& answer) {
   if (metadata_of(answer) == nullptr) return "";
@@ -15,7 +20,7 @@ std::string lost_mark(const Json& sent, const Json& answer) {
     const auto* ours = at(metadata_of(sent), name);
     if (ours == nullptr) continue;
     for (const auto& [key, value] : ours->items())
-      if (key.starts_with("trainstep.dev/") && text(at(metadata_of(answer), name), key) != text(ours, key)) return std::string(map) + ' ' + key;
+      if (is_mark(key) && text(at(metadata_of(answer), name), key) != text(ours, key)) return std::string(map) + ' ' + key;
   }
   return "";
 }

@@ -240,6 +240,8 @@ void Watch::State::done(Result<http::Response> response) {
     if (!moved && !as_asked && ((lived < very_short && !spoken) || ++quiet >= eventless_limit)) lost = true;
     return again({});
   }
+  // A connection that breaks within its first event, again and again.
+  if (began && !moved && ++quiet >= eventless_limit) lost = true;
   report_trouble(client.error_of(what, response));
 }
 

@@ -326,6 +326,11 @@ TEST_CASE_METHOD(Server, "a webhook that removes the job's identifying labels is
     webhook = [](Json& made) { made["metadata"]["labels"]["trainstep.dev/run"] = "x"; };
     lost = "label trainstep.dev/run";
   }
+  SECTION("the label by which other commands list it") {
+    plan.labels.emplace_back("app.kubernetes.io/managed-by", "trainstep");
+    webhook = [](Json& made) { made["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "Helm"; };
+    lost = "label app.kubernetes.io/managed-by";
+  }
   submit();
   REQUIRE(result);
   REQUIRE_FALSE(*result);

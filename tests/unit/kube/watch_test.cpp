@@ -304,6 +304,21 @@ TEST_CASE("connections that end without an event cause a new list, as they may d
   CHECK(w.h.server.asked().size() < 2 * 2 * 3600 / 10);  // ever more rarely
 }
 
+TEST_CASE("connections that break within their first event cause a new list") {
+  Watcher w;
+  w.h.server.reply(list({}, "7"));
+  w.h.server.serve([&](const auto& asked) {
+    const Reply half{.pieces = {{0ms, R"({"type": "ADDED", "obj)"}}, .end = Reply::End::cut};
+    return asked.query("watch") == "true" ? half : list({pod("a", "9")}, "9");
+  });
+  w.begin();
+  w.h.loop.run(1min);
+  REQUIRE(w.told.size() >= 2);
+  CHECK(w.told[1] == "= a@9");
+  CHECK(w.asked()[3] == "list");
+  CHECK(w.h.server.asked().size() < 30);  // ever more rarely
+}
+
 TEST_CASE("bookmarks with a known version do not hide that no events arrive") {
   Watcher w;
   w.h.server.reply(list({}, "7"));
