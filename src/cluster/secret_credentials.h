@@ -16,8 +16,8 @@ namespace trainstep::cluster {
 Result<objectstore::Credentials> decode_credentials(const Json& secret, const objectstore::CredentialsRef& at);
 // The answer to a GET of that Secret: names its namespace and what to do. Errors: as above, and those of the answer.
 Result<objectstore::Credentials> credentials_from(const kube::Answer& answer, const std::string& name_space, const objectstore::CredentialsRef& at);
-// How long a Secret that is needed before there is a job is waited for.
-inline constexpr kube::Retry secret_retry{.at_most = Duration(300'000), .doubts_refusals = true};
+// How long a Secret that is needed before there is a job is waited for; without the permission, less than five seconds.
+inline constexpr kube::Retry secret_retry{.at_most = Duration(300'000), .doubts_refusals = true, .doubt_pause = Duration(900)};
 // An error of a GET of a Secret in the step's namespace.
 Error about_secret(const kube::ApiError& problem, const std::string& name_space, const std::string& name);
 

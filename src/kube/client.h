@@ -43,6 +43,7 @@ struct Retry {
   bool silence_counts = true;       // false: a server that does not respond at all is retried regardless of `at_most`
   bool surely_there = false;        // the object is known to exist: 404 and 403 are retried for some seconds
   bool doubts_refusals = false;     // a 403, and what is not about the object (a gateway's page, its 302, 400 or 404), are retried for some seconds
+  Duration doubt_pause = Duration::max();  // the longest pause between those
 };
 
 // After a connection of this duration a watch, or a log that is followed, starts its back-off again.

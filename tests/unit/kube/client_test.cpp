@@ -248,6 +248,13 @@ TEST_CASE("with doubt set, rejections are retried for some seconds, and what the
   CHECK(lasting.error().status == odd.status);
   CHECK(lasting.at - began > 5s);
   CHECK(lasting.at - began < 20s);
+  Caller soon;
+  retry.doubt_pause = Duration(900);
+  const auto later = h.loop.now();
+  h.client->get(train, {}, retry, soon.done(h.loop)).detach();
+  h.loop.run();
+  CHECK(soon.at - later > 2s);
+  CHECK(soon.at - later < 5s);
   h.server.serve([&](const auto&) { return kube::test::absent(train.name); });
   const auto before = h.loop.now();
   h.client->get(train, {}, retry, absent.done(h.loop)).detach();
