@@ -4,13 +4,9 @@
 #include <fmt/format.h>
 
 #include "cluster/objects.h"
+#include "plan/names.h"
 
 namespace trainstep::cluster {
-namespace {
-
-bool is_mark(std::string_view key) { return key.starts_with("trainstep.dev/") || key == "app.kubernetes.io/managed-by"; }
-
-}  // namespace
 
 std::string lost_mark(const Json& sent, const Json& answer) {
   if (metadata_of(answer) == nullptr) return "";
@@ -20,7 +16,7 @@ std::string lost_mark(const Json& sent, const Json& answer) {
     const auto* ours = at(metadata_of(sent), name);
     if (ours == nullptr) continue;
     for (const auto& [key, value] : ours->items())
-      if (is_mark(key) && text(at(metadata_of(answer), name), key) != text(ours, key)) return std::string(map) + ' ' + key;
+      if (plan::is_identity_key(key) && text(at(metadata_of(answer), name), key) != text(ours, key)) return std::string(map) + ' ' + key;
   }
   return "";
 }

@@ -31,14 +31,13 @@ struct Client::Call {
   std::vector<std::string> secrets;  // in the request
   Done done;
   int tries = 0;
-  int hurried = 0;         // attempts since hurry()
-  bool refused = false;    // the last response was 401
-  int unauthorized = 0;    // number of 401 responses, including those with a token that was read again
-  std::string names;       // the object that a 2xx must be about; empty: anything
-  std::string changes;     // the object of a patch: transient errors (is_transient) are retried as well …
-  bool versioned = false;  // … except conflicts: the patch is for one version
-  int moments = 0;         // number of such errors
-  Duration doubt_pause = Duration::max();
+  int hurried = 0;                       // attempts since hurry()
+  bool refused = false;                  // the last response was 401
+  int unauthorized = 0;                  // number of 401 responses, including those with a token that was read again
+  std::string names;                     // the object that a 2xx must be about; empty: anything
+  std::string changes;                   // the object of a patch: transient errors (is_transient) are retried as well …
+  bool versioned = false;                // … except conflicts: the patch is for one version
+  int moments = 0;                       // number of such errors
   Duration max_pause = Duration::max();  // for a patch, whatever the server requests: a job that is kept must not be lost by it
   bool late = false;                     // no further attempt
   bool silence_counts = true;
@@ -109,10 +108,10 @@ Client::CallId Client::begin(http::Request request, std::string what, Retry retr
   call->silence_counts = retry.silence_counts;
   call->surely_there = retry.surely_there;
   call->doubts_refusals = retry.doubts_refusals;
-  call->doubt_pause = retry.doubt_pause;
+  call->max_pause = retry.doubt_pause;
   if (retry.at_most) {
     call->limit = m_loop.timer(*retry.at_most, [this, id] { too_late(id); });
-    call->max_pause = *retry.at_most / 4;
+    call->max_pause = std::min<Duration>(call->max_pause, *retry.at_most / 4);
   }
   send(id);
   return id;
@@ -219,7 +218,6 @@ void Client::failed(CallId id, ApiError error) {
     if (++call.listing->expired > 1) std::erase_if(call.request.url.query, [](const auto& pair) { return pair.first == "limit"; });
   }
   if (!call.changes.empty() || odd) wait = std::min(wait, call.max_pause);
-  if (odd) wait = std::min(wait, call.doubt_pause);
   if (m_hurried && reads(call.request)) wait = std::min(wait, hurried_pause);
   call.error = std::move(error);
   call.pause = m_loop.timer(wait, [this, id] { send(id); });

@@ -39,7 +39,7 @@ Json placeholder(const ProgramPath& path) { return Json{{path.placeholder, std::
 
 // "NAME}" at the front; nullopt: none.
 std::optional<std::string_view> name_before_brace(std::string_view text) {
-  const auto in_name = [](char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto in_name = [](char c) { return c == '_' || is_digit(c) || is_letter(c); };
   const auto length = static_cast<std::size_t>(std::ranges::find_if_not(text, in_name) - text.begin());
   if (length == 0 || length == text.size() || text[length] != '}') return std::nullopt;
   return text.substr(0, length);

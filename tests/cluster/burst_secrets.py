@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every way in which the Secret of another cluster can be wrong: the step's output names it, and nothing is created or uploaded."""
+"""Ways in which the Secret of another cluster can be wrong: the step's output says which, and nothing is created or uploaded."""
 import base64
 import contextlib
 import json
@@ -33,9 +33,12 @@ def expired(cluster, token, seconds=60):
     return f"{signed}.{_encoded(numbers)}"
 
 
-@contextlib.contextmanager
-def _same(cluster, home, **changes):
-    yield changes
+def _changed(**changes):
+    return lambda cluster, home: contextlib.nullcontext(changes)
+
+
+def _other_ca(cluster, home):
+    return contextlib.nullcontext({"remote_ca": (home.authority.folder / "ca.crt").read_text()})
 
 
 @contextlib.contextmanager
@@ -51,18 +54,9 @@ def _without_verb(cluster, home):
         yield {"remote_token": there.token, "remote_namespace": there.name}
 
 
-@contextlib.contextmanager
-def _other_ca(cluster, home):
-    yield {"remote_ca": (home.authority.folder / "ca.crt").read_text()}
-
-
-def _changed(**changes):
-    return lambda cluster, home: _same(cluster, home, **changes)
-
-
 EMPTY = ("remote_host", "remote_token", "remote_namespace", "remote_ca", "minio_url", "minio_bucket", "minio_job_folder", "minio_accesskey", "minio_secretkey")
 
-# → what is different from a Secret that is right, exit codes, what the output says
+# What is different from a Secret that is right, as a context with the objects that it needs; what the output says.
 WRONG = {
     "empty": (_changed(**dict.fromkeys(EMPTY, "")), "Secret spare: requires remote-host or kubeconfig"),
     "host": (_changed(remote_host="https://127.0.0.1:9"), "Secret spare: get authorization.k8s.io/v1: 127.0.0.1:9: cannot connect"),

@@ -106,7 +106,7 @@ def test_two_workers_get_their_ranks_in_the_same_folder(call):
 
 def test_a_cancel_ends_the_program(gang):
     environment = dict([gang.mark.split("=")])
-    command = ["sh", "-c", "trap 'echo saved; exit 0' TERM; echo begun; while :; do sleep 0.1; done"]
+    command = ["sh", "-c", "trap 'echo saved; exit 0' TERM; echo begun; for i in $(seq 600); do sleep 0.1; done"]
     gang.process = subprocess.Popen(
         [PROGRAM, "run", "--", *command], cwd=gang.folder, env={**clean_environment(), **environment}, stdin=subprocess.DEVNULL, stdout=gang.log.open("wb"), stderr=subprocess.STDOUT
     )

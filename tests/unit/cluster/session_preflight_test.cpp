@@ -110,6 +110,14 @@ TEST_CASE_METHOD(Burst, "another cluster that cannot be used ends the step withi
     refused("cluster_configuration_secret: Secret training: ");
     CHECK_THAT(verdict->message, Contains("if this is not the first attempt, its job may still exist there"));
   }
+  SECTION("a Secret that may not be read") {
+    trouble = [](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+      if (asked.request.url.path.find("/secrets/") == std::string::npos) return std::nullopt;
+      return kube::test::refusal(403, "Forbidden", "secrets \"training\" is forbidden: no right");
+    };
+    live();
+    refused("is forbidden");
+  }
   SECTION("a token that is not accepted") {
     remote = Reply::text("Unauthorized", 401);
     live();
