@@ -104,6 +104,7 @@ void ClusterBackend::submitted(Result<Submitted> result) {
   if (m_submitted->kept) follow_with_deadline(*m_submitted->kept);
   watch_job(*m_submitted);
   hold_lease();
+  renew_keys();
   m_submitted->object = Json();  // the watch knows better
 }
 
@@ -143,6 +144,19 @@ void ClusterBackend::hold_lease() {
                                              length, [this](std::string text) { log(std::move(text)); });
 }
 
+void ClusterBackend::renew_keys() {
+  if (!m_keys_source || m_watch->over()) return;
+  auto source = *m_keys_source;
+  if (m_submitted->adopted) source.copy = as_in_job(std::move(source.copy), m_submitted->object);
+  m_keys_renewal = std::make_unique<KeysRenewal>(m_client, KeysRenewal::Job{m_name_space, m_uid, m_submitted->adopted}, std::move(source),
+                                                 [this](std::string text) { log(std::move(text)); });
+}
+
+void ClusterBackend::end_renewals() {
+  m_step_lease.reset();
+  m_keys_renewal.reset();
+}
+
 void ClusterBackend::stop_watching() {
   if (m_watch) m_watch->close();
   m_events.reset();
@@ -171,7 +185,7 @@ void ClusterBackend::job_gone() {
 
 void ClusterBackend::mark_gone() {
   m_gone = true;
-  m_step_lease.reset();
+  end_renewals();
   if (m_watch) m_watch->ended();
 }
 
@@ -183,7 +197,7 @@ void ClusterBackend::handle_job(const Json& object, job_types::Judgement judged)
   m_seen.take(object);
   m_keep_deadline_removal.look();
   using enum job_types::Judgement::State;
-  if (judged.state == succeeded || judged.state == failed) m_step_lease.reset();  // its end decides
+  if (judged.state == succeeded || judged.state == failed) end_renewals();  // its end decides
   if (!m_watch->over() && at(metadata_of(object), "deletionTimestamp") != nullptr)
     judged = {judged.state, std::string(follow::being_deleted), join(finalizers_of(object), ", ")};
   emit(follow::JobSeen{std::move(judged)});
@@ -303,7 +317,7 @@ void ClusterBackend::remove_job(const follow::RemoveJob& order) {
   if (m_is_observer) return emit(follow::BackendFailed{internal_error("jobs of other steps are never deleted")});
   stop_keeping();
   m_removal_wanted = true;
-  m_step_lease.reset();
+  end_renewals();
   m_removal_at_once = order.at_once;
   m_unless_succeeded = order.unless_succeeded;
   m_removal_ends.set(m_time.at_most(removal_timeout));

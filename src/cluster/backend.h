@@ -19,6 +19,7 @@
 #include "cluster/job_search.h"
 #include "cluster/job_watch.h"
 #include "cluster/keep_deadline_removal.h"
+#include "cluster/keys_copy.h"
 #include "cluster/owned_objects.h"
 #include "cluster/removal.h"
 #include "cluster/seen_job.h"
@@ -41,6 +42,8 @@ class ClusterBackend : public run::Backend {
 
   // Before prepare(): objects that are to be created with the job and owned by it.
   void create_with_job(std::vector<OwnedObject> objects) { m_wanted = std::move(objects); }
+  // Before prepare(): the keys that the job has in another cluster are renewed while it is followed.
+  void renew_keys(KeysRenewal::Source source) { m_keys_source.emplace(std::move(source)); }
   // Before prepare(): no job is created (Submission::only_follow).
   void only_follow(Error why) { m_no_create = std::move(why); }
   // Before prepare(): replaces the times of `facts` if the job is in another cluster than its step. Must outlive this object.
@@ -96,6 +99,8 @@ class ClusterBackend : public run::Backend {
   void submitted(Result<Submitted> submitted);
   void watch_job(const Submitted& submitted);
   void hold_lease();
+  void renew_keys();
+  void end_renewals();
   void stop_watching();
   void handle_job(const Json& object, job_types::Judgement judged);
   void handle_pod(follow::MemberIndex member, job_types::PodView pod);
@@ -162,7 +167,9 @@ class ClusterBackend : public run::Backend {
   std::string m_creating_attempt;
   std::unique_ptr<JobWatch> m_watch;
   std::unique_ptr<JobEvents> m_events;
-  std::unique_ptr<StepLease> m_step_lease;  // while the job is followed
+  std::unique_ptr<StepLease> m_step_lease;       // while the job is followed
+  std::unique_ptr<KeysRenewal> m_keys_renewal;  // the same
+  std::optional<KeysRenewal::Source> m_keys_source;
   JobLogs m_logs;
   JobClaim m_claim;
   std::unique_ptr<JobCleanup> m_cleanup;  // after the verdict

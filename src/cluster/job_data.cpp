@@ -43,7 +43,11 @@ plan::StoreAccess access_in(const Json& job, const plan::Task& task, std::size_t
   const auto* secret = volume == nullptr ? nullptr : at(volume, "secret");
   access.secret = text(secret, "secretName");
   if (const auto* items = at(secret, "items"); items != nullptr && items->is_array())
-    for (const auto& item : *items) (text(&item, "path") == "access_key" ? access.access_key_key : access.secret_key_key) = text(&item, "key");
+    for (const auto& item : *items) {
+      const auto path = text(&item, "path");
+      auto& key = path == "access_key" ? access.access_key_key : path == "signing_keys" ? access.signing_keys_key : access.secret_key_key;
+      key = text(&item, "key");
+    }
   return access;
 }
 

@@ -75,17 +75,39 @@ void JobPlace::hurry() {
 }
 
 Result<void> JobPlace::route(plan::Plan& plan) {
-  // Another cluster does not have the Secret: the job takes the credentials along.
-  if (auto& folder = m_facts.folder; m_remote && folder) {
-    folder->store.secret = plan.job_name + "-keys";
-    folder->store.access_key_key = "minio-accesskey";
-    folder->store.secret_key_key = "minio-secretkey";
-  }
+  refer_to_copy(plan);
   TRY(route_data(plan, m_facts));
   for (const auto& line : links_astray(plan)) m_context.log(line);
   warn_of_blanks(plan);
   plan.data.task.attempt = m_context.attempt;
   return {};
+}
+
+// Another cluster does not have the Secret: the job takes the keys along.
+void JobPlace::refer_to_copy(const plan::Plan& plan) {
+  if (!m_remote || !m_job_store || !m_facts.folder) return;
+  const bool of_program = plan::gets_store_variables(plan);
+  m_whole_keys = of_program || m_job_store->whole_keys;
+  auto& access = m_facts.folder->store;
+  access.secret = plan.job_name + "-keys";
+  access.access_key_key = KeysCopy::access_key;
+  access.secret_key_key = m_whole_keys ? KeysCopy::secret_key : "";
+  access.signing_keys_key = m_whole_keys ? "" : KeysCopy::signing_keys;
+  if (of_program && !m_job_store->whole_keys)
+    m_context.log(fmt::format("tensorboard_s3_address: the program itself uses the bucket, so its secret key goes with the job to {}", m_context.where));
+}
+
+KeysCopy JobPlace::keys_copy(const plan::Plan& plan, const std::string& region) const {
+  KeysCopy copy{plan.job_name + "-keys", m_whole_keys, {m_job_store->folder.store.region}, days_ahead(plan.data.task.lease.length)};
+  if (!region.empty() && region != copy.regions.front()) copy.regions.push_back(region);
+  return copy;
+}
+
+std::optional<KeysRenewal::Source> JobPlace::keys_source(const plan::Plan& plan, const std::string& region) const {
+  if (!m_remote || !m_job_store || !m_job_store->keys || plan.data.secrets.empty()) return std::nullopt;
+  const auto& from = m_job_store->folder.store;
+  return KeysRenewal::Source{m_context.home, m_context.name_space, {from.secret, from.access_key_key, from.secret_key_key}, *m_job_store->keys,
+                             keys_copy(plan, region)};
 }
 
 // Kubernetes gives the value to the program as it is; only the agent can mend it, and the copy for another cluster is mended.
@@ -101,13 +123,12 @@ void JobPlace::warn_of_blanks(const plan::Plan& plan) const {
                     m_context.configuration_secret, key));
 }
 
-std::vector<OwnedObject> JobPlace::owned_objects(const plan::Plan& plan) const {
+std::vector<OwnedObject> JobPlace::owned_objects(const plan::Plan& plan, const std::string& region) const {
   std::vector<OwnedObject> objects;
   if (!plan.pvc_name.empty() && (m_context.configuration_secret.empty() || !m_configuration.is_null()))
     objects.push_back(claim(plan.pvc_name, plan.pvc_size, m_access_mode));
   if (m_remote && m_job_store && m_job_store->keys)
-    objects.push_back(
-        secret(plan.job_name + "-keys", {{"minio-accesskey", m_job_store->keys->access_key}, {"minio-secretkey", m_job_store->keys->secret_key}}));
+    objects.push_back(secret(plan.job_name + "-keys", keys_copy(plan, region).contents(*m_job_store->keys, m_context.loop.now())));
   return objects;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cluster/facts.h"
+#include "cluster/keys_copy.h"
 #include "cluster/missing_roles.h"
 #include "cluster/owned_objects.h"
 #include "cluster/remote.h"
@@ -78,8 +79,10 @@ class JobPlace {
 
   // Sets plan.data. Errors: input.
   Result<void> route(plan::Plan& plan);
-  // What is created with the job and deleted with it.
-  [[nodiscard]] std::vector<OwnedObject> owned_objects(const plan::Plan& plan) const;
+  // What is created with the job and deleted with it. `region`: of the job's bucket, as the store itself has reported it; empty: unknown.
+  [[nodiscard]] std::vector<OwnedObject> owned_objects(const plan::Plan& plan, const std::string& region) const;
+  // For the keys that the job gets in another cluster; nullopt: it gets none.
+  [[nodiscard]] std::optional<KeysRenewal::Source> keys_source(const plan::Plan& plan, const std::string& region) const;
   // Adds the keys of the job's store, and where they are read again.
   void add_keys(StepData::Context& context, const plan::Plan& plan) const;
   // Adds which Secret they are copied to.
@@ -87,6 +90,8 @@ class JobPlace {
 
  private:
   void warn_of_blanks(const plan::Plan& plan) const;
+  void refer_to_copy(const plan::Plan& plan);
+  [[nodiscard]] KeysCopy keys_copy(const plan::Plan& plan, const std::string& region) const;
   Result<void> connect_elsewhere(const Json& secret, bool in_haste);
 
   Context m_context;
@@ -99,6 +104,7 @@ class JobPlace {
   std::optional<JobStore> m_job_store;
   std::string m_access_mode;
   bool m_elsewhere = false;  // the Secret names another cluster
+  bool m_whole_keys = false;  // KeysCopy::whole
 };
 
 }  // namespace trainstep::cluster

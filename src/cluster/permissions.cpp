@@ -45,6 +45,8 @@ std::vector<Permission> data_permissions_of(const plan::Plan& plan, const DataCo
     rights.push_back({"", "configmaps", "get", false, std::string(launcher_config), "KFP's default object store settings are used", true});
   if (!context.configuration_secret.empty()) rights.push_back({"", "secrets", "get", true, context.configuration_secret, "", true});
   if (!context.keys_copy.empty()) rights.push_back({"", "secrets", "create"});
+  if (!context.keys_copy.empty())
+    rights.push_back({"", "secrets", "patch", false, "", "the keys of the job's pods to their bucket expire after two days"});
   const bool moves = !data.uploads.empty() || !data.downloads.empty();
   const bool cleans = data.prefix.in_store() || data.task.record.in_store();
   for (const auto& access : data.secrets) {

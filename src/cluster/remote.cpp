@@ -90,6 +90,12 @@ Result<void> read_address(const Values& values, const std::string& url, plan::St
   return {};
 }
 
+Result<bool> wants_whole_keys(const Values& values) {
+  ASSIGN(const auto word, values.get("minio-pod-keys"));
+  if (word.empty() || word == "signing" || word == "secret") return word == "secret";
+  return input_error(values.what("minio-pod-keys") + ": expected signing or secret");
+}
+
 // The bucket and folder of the uri, each if the Secret has it. `optional`: otherwise the existing value is kept.
 Result<void> read_place(const Values& values, bool optional, std::string& uri) {
   ASSIGN(const auto bucket, values.get("minio-bucket"));
@@ -128,7 +134,7 @@ Result<void> read_keys(const Values& values, bool optional, JobStore& store) {
 Result<void> check_keys(const Values& values, bool as_train_model_job) {
   const std::vector<std::string> known{
       "remote-host", "remote-token", "remote-namespace", "remote-ca",        "remote-context",  "kubeconfig",      "access-mode",
-      "minio-url",   "minio-region", "minio-bucket",     "minio-job-folder", "minio-accesskey", "minio-secretkey", "insecure-skip-tls-verify"};
+      "minio-url",   "minio-region", "minio-bucket",     "minio-job-folder", "minio-accesskey", "minio-secretkey", "minio-pod-keys", "insecure-skip-tls-verify"};
   for (const auto& [key, value] : values.data().items()) {
     if (std::ranges::find(known, key) != known.end()) continue;
     const auto meant = nearest(key, known);
@@ -141,7 +147,7 @@ Result<void> check_keys(const Values& values, bool as_train_model_job) {
 
 // Refuses what would have no effect. Those who complete the settings of the store may leave out its address.
 Result<void> check_use(const Values& values, const Configuration& configuration, bool completes) {
-  for (const auto* key : {"remote-namespace", "remote-token", "remote-context", "remote-ca"})
+  for (const auto* key : {"remote-namespace", "remote-token", "remote-context", "remote-ca", "minio-pod-keys"})
     if (!configuration.other_cluster && values.has(key))
       return input_error(fmt::format("{}: no cluster is configured; add remote-host or kubeconfig, or remove this key", values.what(key)));
   for (const auto* key : {"minio-bucket", "minio-job-folder", "minio-accesskey", "minio-secretkey", "minio-region"})
@@ -186,6 +192,7 @@ Result<std::optional<JobStore>> job_store(const Json& secret, const std::optiona
   TRY(read_address(values, url, store.folder.store));
   TRY(read_place(values, otherwise.has_value(), store.folder.uri));
   TRY(read_keys(values, otherwise.has_value(), store));
+  ASSIGN(store.whole_keys, wants_whole_keys(values));
   return std::optional(std::move(store));
 }
 

@@ -244,12 +244,15 @@ void Session::run() {
   m_backend =
       std::make_unique<ClusterBackend>(m_place->client(), *m_plan, m_place->facts(), m_place->name_space(), attempt(), std::move(m_options.existing));
   m_backend->ordered_by(*m_order);
+  const auto region = m_data ? m_data->region() : std::string();
   if (existing)
     m_backend->observe_only();
   else if (m_early_stop.has_begun())
     m_backend->only_end();
   else
-    m_backend->create_with_job(m_place->owned_objects(*m_plan));
+    m_backend->create_with_job(m_place->owned_objects(*m_plan, region));
+  if (!existing)
+    if (auto source = m_place->keys_source(*m_plan, region)) m_backend->renew_keys(std::move(*source));
   if (m_why_no_create) m_backend->only_follow(*m_why_no_create);
   if (m_signals.first()) m_backend->forbid_create();
   job_rules.at_shell = !in_pod();

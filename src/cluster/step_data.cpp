@@ -86,6 +86,12 @@ void StepData::open(Done done) {
   m_call = m_context.home.get({"v1", "secrets", m_context.name_space, at.secret, ""}, {}, m_context.retry, read);
 }
 
+std::string StepData::region() const {
+  const auto& prefix = m_plan.data.prefix;
+  const auto at = prefix.in_store() ? Address::parse(prefix.uri) : Result<Address>(input_error("none"));
+  return m_stores && at ? m_stores->of(prefix).region_of(at->bucket) : std::string();
+}
+
 // What the environment names may not be there: that is known before it is needed.
 void StepData::request_credentials() {
   m_asked->ask([this](const Result<objectstore::Credentials>& keys) { asked(keys); });

@@ -60,6 +60,8 @@ class StepData {
   void read_credentials(Done done);
   // Uploads local inputs to the job's prefix. Errors: input (a missing path, credentials, bucket), denied, unavailable.
   void upload(Done done);
+  // Of the bucket of the job's prefix, as the store has reported it, or as configured; empty: unknown.
+  [[nodiscard]] std::string region() const;
   // Whether upload() may have put something into the prefix.
   [[nodiscard]] bool has_uploaded() const { return m_delivery != nullptr; }
   // Ends an upload in progress, and removes the inputs from the prefix. Errors: as above.

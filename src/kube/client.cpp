@@ -348,6 +348,17 @@ PendingCall Client::merge_patch(const Path& path, const Json& patch, Retry retry
   return {*this, id};
 }
 
+PendingCall Client::json_patch(const Path& path, const Json& operations, Retry retry, Done done) {
+  auto sent = request("PATCH", path, {});
+  set_body(sent, "application/json-patch+json", operations);
+  const auto id = begin(std::move(sent), "patch " + path.describe(), retry, std::move(done));
+  auto& call = *m_calls.at(id);
+  call.changes = call.names = path.name;
+  if (path.plural == "secrets")
+    for (const auto& operation : operations) call.secrets.push_back(text_of(operation, "value"));
+  return {*this, id};
+}
+
 PendingCall Client::apply(const Path& path, const Json& object, Retry retry, Done done) {
   auto sent = request("PATCH", path, {{"fieldManager", "trainstep"}, {"force", "true"}});
   set_body(sent, "application/apply-patch+yaml", object);  // JSON is YAML

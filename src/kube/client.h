@@ -94,6 +94,9 @@ class Client {
   // RFC 7396 merge patch. Errors that may be transient are retried a few times, and so are conflicts, unless the patch has a resourceVersion: without
   // one it must only change what no other writer changes. Retry-After is limited to a quarter of Retry::at_most.
   PendingCall merge_patch(const Path& path, const Json& patch, Retry retry, Done done);
+  // RFC 6902 JSON patch: `operations` are applied all or none. A "test" that fails is an ApiError with status 422. Must have the same effect if it is
+  // sent twice. Retried as above.
+  PendingCall json_patch(const Path& path, const Json& operations, Retry retry, Done done);
   // Server-side apply with the field manager "trainstep", forced.
   PendingCall apply(const Path& path, const Json& object, Retry retry, Done done);
   // "Not found" is an ApiError with status 404; an object that does not match the preconditions, 409; a missing uid is an internal error.

@@ -166,7 +166,8 @@ void Client::send_signed(CallId id, Result<Credentials> keys) {
   call.keys = std::move(*keys);
   call.region = store.region;
   call.clock = m_clock;
-  sign(sent, call.keys, store.region, sha256_hex(sent.body), m_loop.now() + m_clock);
+  if (auto can = sign(sent, call.keys, store.region, sha256_hex(sent.body), m_loop.now() + m_clock); !can)
+    return failed(id, {in_context(call.what, std::move(can.error())), 0, {}});
   call.came = 0;
   call.sum.reset();
   call.problem.reset();

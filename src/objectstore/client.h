@@ -96,6 +96,8 @@ class Client {
   // No callbacks are called any more; a request that was sent may still take effect.
   void cancel(CallId id);
   [[nodiscard]] Loop& loop() { return m_loop; }
+  // As configured, or as the store has reported it.
+  [[nodiscard]] std::string region_of(const std::string& bucket) const { return store_for(bucket).region; }
 
  private:
   struct Call;

@@ -29,10 +29,15 @@ class InFiles : public CredentialsProvider {
   Result<Credentials> read() const {
     Credentials keys;
     ASSIGN(const auto access_key, read_file(m_files.access_key, largest));
-    ASSIGN(const auto secret_key, read_file(m_files.secret_key, largest));
     keys.access_key = credential(access_key);
-    keys.secret_key = credential(secret_key);
     if (keys.access_key.empty()) return input_error(m_files.access_key.string() + " is empty: no access key");
+    if (!m_files.signing_keys.empty()) {
+      ASSIGN(const auto text, read_file(m_files.signing_keys, largest));
+      ASSIGN(keys.signing_keys, read_signing_keys(text, m_files.signing_keys.string()));
+      return keys;
+    }
+    ASSIGN(const auto secret_key, read_file(m_files.secret_key, largest));
+    keys.secret_key = credential(secret_key);
     if (keys.secret_key.empty()) return input_error(m_files.secret_key.string() + " is empty: no secret key");
     return keys;
   }

@@ -40,6 +40,7 @@ std::unique_ptr<CredentialsProvider> fixed_credentials(Credentials keys);
 struct CredentialsFiles {
   std::filesystem::path access_key;
   std::filesystem::path secret_key;
+  std::filesystem::path signing_keys{};  // to_text(SigningKeys); empty: there is a secret key
 };
 std::unique_ptr<CredentialsProvider> credentials_in_files(CredentialsFiles files);
 

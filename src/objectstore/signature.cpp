@@ -25,7 +25,16 @@ std::string basic_time(Time now) {
   return text;
 }
 
-std::string scope_of(const std::string& time, std::string_view region) { return fmt::format("{}/{}/s3/aws4_request", time.substr(0, 8), region); }
+std::string scope_of(std::string_view region, Time now) { return signing_scope(region, now) + "/s3/aws4_request"; }
+
+Result<std::string> key_for(const Credentials& keys, std::string_view region, Time now) {
+  if (!keys.secret_key.empty()) return signing_key(keys.secret_key, region, now);
+  const auto scope = signing_scope(region, now);
+  if (const auto found = keys.signing_keys.find(scope); found != keys.signing_keys.end()) return found->second;
+  const bool other_day = std::ranges::any_of(keys.signing_keys, [&](const auto& entry) { return entry.first.ends_with(fmt::format("/{}", region)); });
+  if (other_day) return Error{ErrorKind::unavailable, fmt::format("there is no signing key for {}: the step has not renewed them", scope)};
+  return input_error(fmt::format("there is no signing key for region {}; set minio-region in the Secret of cluster_configuration_secret", region));
+}
 
 // As clients send it: without the scheme's default port.
 std::string host_of(const http::Url& url) {
@@ -51,21 +60,22 @@ std::string names_of(const Headers& headers) {
   return join(names, ";");
 }
 
-std::string signature(std::string_view method, const http::Url& url, const Headers& headers, std::string_view payload, const Credentials& keys,
-                      std::string_view region, const std::string& time) {
+// `scope`: scope_of(); `key`: key_for().
+std::string signature(std::string_view method, const http::Url& url, const Headers& headers, std::string_view payload, const std::string& key,
+                      const std::string& scope, const std::string& time) {
   std::string lines;
   for (const auto& [name, value] : headers) lines += fmt::format("{}:{}\n", name, trim(value));
   const auto canonical =
       fmt::format("{}\n{}\n{}\n{}\n{}\n{}", method, url.path.empty() ? "/" : url.path, canonical_query(url.query), lines, names_of(headers), payload);
-  const auto to_sign = fmt::format("{}\n{}\n{}\n{}", algorithm, time, scope_of(time, region), sha256_hex(canonical));
-  auto key = hmac_sha256("AWS4" + keys.secret_key, time.substr(0, 8));
-  for (const auto part : {region, std::string_view("s3"), std::string_view("aws4_request")}) key = hmac_sha256(key, part);
+  const auto to_sign = fmt::format("{}\n{}\n{}\n{}", algorithm, time, scope, sha256_hex(canonical));
   return hex(hmac_sha256(key, to_sign));
 }
 
 }  // namespace
 
-void sign(http::Request& request, const Credentials& keys, std::string_view region, std::string_view payload, Time now) {
+Result<void> sign(http::Request& request, const Credentials& keys, std::string_view region, std::string_view payload, Time now) {
+  ASSIGN(const auto key, key_for(keys, region, now));
+  const auto scope = scope_of(region, now);
   const auto time = basic_time(now);
   auto& headers = request.headers;
   headers.push_back({"Host", host_of(request.url)});
@@ -74,22 +84,10 @@ void sign(http::Request& request, const Credentials& keys, std::string_view regi
   if (!keys.session_token.empty()) headers.push_back({"X-Amz-Security-Token", keys.session_token});
   Headers signed_headers;
   for (const auto& [name, value] : headers) signed_headers[lower(name)] = value;
-  headers.push_back(
-      {"Authorization", fmt::format("{} Credential={}/{},SignedHeaders={},Signature={}", algorithm, keys.access_key, scope_of(time, region),
-                                    names_of(signed_headers), signature(request.method, request.url, signed_headers, payload, keys, region, time))});
-}
-
-http::Url presigned(std::string_view method, http::Url url, const Credentials& keys, std::string_view region, Duration valid, Time now) {
-  const auto time = basic_time(now);
-  url.query.emplace_back("X-Amz-Algorithm", algorithm);
-  url.query.emplace_back("X-Amz-Credential", keys.access_key + '/' + scope_of(time, region));
-  url.query.emplace_back("X-Amz-Date", time);
-  url.query.emplace_back("X-Amz-Expires", std::to_string(std::chrono::floor<std::chrono::seconds>(valid).count()));
-  if (!keys.session_token.empty()) url.query.emplace_back("X-Amz-Security-Token", keys.session_token);
-  url.query.emplace_back("X-Amz-SignedHeaders", "host");
-  const auto signed_by = signature(method, url, {{"host", host_of(url)}}, unsigned_payload, keys, region, time);
-  url.query.emplace_back("X-Amz-Signature", signed_by);
-  return url;
+  headers.push_back({"Authorization", fmt::format("{} Credential={}/{},SignedHeaders={},Signature={}", algorithm, keys.access_key, scope,
+                                                  names_of(signed_headers),
+                                                  signature(request.method, request.url, signed_headers, payload, key, scope, time))});
+  return {};
 }
 
 }  // namespace trainstep::objectstore

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "http/message.h"
+#include "objectstore/signing_keys.h"
 
 namespace trainstep::objectstore {
 
@@ -14,17 +15,12 @@ struct Credentials {
   std::string access_key;
   std::string secret_key;
   std::string session_token{};  // of temporary credentials; otherwise empty
+  SigningKeys signing_keys{};   // in place of an empty secret key
   bool operator==(const Credentials&) const = default;
 };
 
-// For a body whose hash is not known when the headers are sent; only over TLS.
-inline constexpr std::string_view unsigned_payload = "UNSIGNED-PAYLOAD";
-
 // Adds Host, X-Amz-Date, X-Amz-Content-Sha256, X-Amz-Security-Token and Authorization. All headers of the request are signed. `payload`: sha256_hex
-// of the body, or unsigned_payload.
-void sign(http::Request& request, const Credentials& keys, std::string_view region, std::string_view payload, Time now);
-
-// A presigned URL: valid for `valid` (at most 7 days) without credentials. `url` may have a query.
-http::Url presigned(std::string_view method, http::Url url, const Credentials& keys, std::string_view region, Duration valid, Time now);
+// of the body. Errors: there is no signing key for the region (input), or for the day (unavailable: it may come).
+Result<void> sign(http::Request& request, const Credentials& keys, std::string_view region, std::string_view payload, Time now);
 
 }  // namespace trainstep::objectstore

@@ -212,7 +212,9 @@ class Router {
     task.path_style = store.path_style;
     if (store.secret.empty()) return index;
     task.access_key_file = in_agent_folder(fmt::format("keys/{}/access_key", index));
-    task.secret_key_file = in_agent_folder(fmt::format("keys/{}/secret_key", index));
+    const bool derived = !store.signing_keys_key.empty();
+    (derived ? task.signing_keys_file : task.secret_key_file) =
+        in_agent_folder(fmt::format("keys/{}/{}", index, derived ? "signing_keys" : "secret_key"));
     return index;
   }
 
@@ -254,16 +256,17 @@ class Router {
   std::vector<Place> m_on_claims;  // "/CLAIM/FOLDER"
 };
 
+bool has_variable(const Plan& plan, std::string_view name) {
+  return std::ranges::any_of(plan.environment, [&](const EnvironmentVariable& variable) { return variable.name == name; });
+}
+
 // The variables of TensorFlow's S3 file system (tensorflow/io, core/filesystems/s3/s3_filesystem.cc), for programs that write to
 // TENSORBOARD_S3_ADDRESS; calls of "Train model job" expect the endpoint with its scheme, for boto3. The user's own variables take precedence.
 void add_store_variables(Plan& plan, const StoreAccess& store) {
-  const auto named = [&](std::string_view name) {
-    return std::ranges::any_of(plan.environment, [&](const EnvironmentVariable& variable) { return variable.name == name; });
-  };
-  if (!named("TENSORBOARD_S3_ADDRESS")) return;
+  if (!gets_store_variables(plan)) return;
   const auto add = [&](const char* name, Json value) {
     const auto* source = plan.as_train_model_job ? "defaults-of: train-model-job" : "tensorboard_s3_address";
-    if (!named(name)) plan.environment.push_back({name, std::move(value), source});
+    if (!has_variable(plan, name)) plan.environment.push_back({name, std::move(value), source});
   };
   const bool encrypted = store.endpoint.starts_with("https://");
   add("S3_ENDPOINT", plan.as_train_model_job ? store.endpoint : store.endpoint.substr(store.endpoint.find("://") + 3));
@@ -319,6 +322,8 @@ Result<void> route(Plan& plan, const DataFacts& facts) {
 bool goes_through_folder(const DataPlan& data) { return !data.uploads.empty() || !data.downloads.empty(); }
 
 }  // namespace
+
+bool gets_store_variables(const Plan& plan) { return has_variable(plan, "TENSORBOARD_S3_ADDRESS"); }
 
 bool lacks_folder(Plan plan, DataFacts facts) {
   if (facts.folder) return false;

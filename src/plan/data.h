@@ -30,6 +30,7 @@ struct StoreAccess {
   bool path_style = true;
   std::string secret;  // empty: the pods get credentials from their environment (service account, AWS_*)
   std::string access_key_key, secret_key_key;
+  std::string signing_keys_key{};  // in place of the secret key (objectstore/signing_keys.h)
   bool operator==(const StoreAccess&) const = default;
 };
 
@@ -78,6 +79,9 @@ inline constexpr std::string_view agent_folder = "/trainstep";
 // of Trainstep there is no agent, and no path of the step may be used. Errors (input): a path of the step that the pods cannot reach; names the
 // parameter and what would help.
 Result<void> route_data(Plan& plan, const DataFacts& facts);
+
+// The program gets the address and the keys of the job's folder in variables, as references to its Secret (tensorboard_s3_address).
+bool gets_store_variables(const Plan& plan);
 
 // Whether a file of the step, or the checkpoints, would have to be transferred through the job's part of a bucket, but no bucket is known.
 bool lacks_folder(Plan plan, DataFacts facts);

@@ -54,6 +54,7 @@ Json to_json(const TaskStore& store) {
   put(json, "ca_file", store.ca_file);
   put(json, "access_key_file", store.access_key_file);
   put(json, "secret_key_file", store.secret_key_file);
+  put(json, "signing_keys_file", store.signing_keys_file);
   return json;
 }
 
@@ -96,6 +97,7 @@ Result<TaskStore> read_store(const Json& json) {
   store.ca_file = reader.text("ca_file");
   store.access_key_file = reader.text("access_key_file");
   store.secret_key_file = reader.text("secret_key_file");
+  store.signing_keys_file = reader.text("signing_keys_file");
   return reader.done(std::move(store));
 }
 

@@ -26,6 +26,7 @@ struct TaskStore {
   bool path_style = true;
   std::string ca_file;  // PEM; empty: the system's certificates
   std::string access_key_file, secret_key_file;
+  std::string signing_keys_file{};  // in place of the secret key (objectstore/signing_keys.h)
 };
 
 // A location that outlives the pod: in a store, or a path on a claim mounted in the pod. If both are empty: none.

@@ -42,7 +42,7 @@ Result<std::unique_ptr<Stores>> Stores::open(Loop& loop, http::Transport& transp
     if (store.access_key_file.empty())
       keys = objectstore::keys_of(loop, transport, environment, store.region);
     else
-      keys = objectstore::credentials_in_files({store.access_key_file, store.secret_key_file});
+      keys = objectstore::credentials_in_files({store.access_key_file, store.secret_key_file, store.signing_keys_file});
     with_keys.push_back({store, std::move(keys)});
   }
   return open(loop, transport, std::move(with_keys), seed, limits);

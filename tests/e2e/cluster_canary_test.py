@@ -183,8 +183,18 @@ class DataCanary:
         for what, text in texts.items():
             for form in forms:
                 assert form not in text, f"a key stands in {what}"
-        holding = {secret["metadata"]["name"] for secret in self.list("secrets")["items"] if any(form.decode() in json.dumps(secret) for form in forms)}
+        holding = {name for name, content in self.contents_of_secrets().items() if any(form in content for form in forms)}
         assert holding == {name.replace("JOB", job) for name in holders}
+
+    def contents_of_secrets(self):
+        """By name, encoded and decoded."""
+        decoded = lambda secret: [base64.b64decode(value) for value in secret.get("data", {}).values()]  # noqa: E731
+        return {secret["metadata"]["name"]: b"\0".join([json.dumps(secret).encode(), *decoded(secret)]) for secret in self.list("secrets")["items"]}
+
+    def signing_keys(self):
+        """Those that the job has."""
+        [copy] = (secret for secret in self.list("secrets")["items"] if "signing-keys" in secret["data"])
+        return list(json.loads(base64.b64decode(copy["data"]["signing-keys"])).values())
 
     def list(self, resource):
         return self.cluster.kubectl("get", resource, "-n", self.space.name)
@@ -216,14 +226,21 @@ def test_keys_of_the_jobs_prefix(cluster, data_step):
 
 
 @on_real_nodes
-def test_credentials_copied_to_another_cluster(cluster, data_step):
+@pytest.mark.parametrize("whole", [False, True], ids=["signing keys", "secret key"])
+def test_credentials_for_pods_in_another_cluster(cluster, data_step, whole):
     canary = DataCanary(cluster, data_step("Job"))
     allow_secrets(cluster, canary.space)
     kubeconfig = canary.space.kubeconfig.read_text()
     canary.secrets.append(canary.space.token)
-    canary.make_secret("training", kubeconfig=kubeconfig, **canary.bucket)
+    canary.make_secret("training", kubeconfig=kubeconfig, **canary.bucket, **({"minio-pod-keys": "secret"} if whole else {}))
     canary.run_with_files("training")
     canary.look_everywhere("mlpipeline-minio-artifact", "training", "JOB-keys")
+    if whole:
+        return
+    canary.secrets = [canary.store.secret_key]
+    canary.look_everywhere("mlpipeline-minio-artifact", "training")
+    canary.secrets = canary.signing_keys()
+    canary.look_everywhere("JOB-keys")
 
 
 def allow_secrets(cluster, space):

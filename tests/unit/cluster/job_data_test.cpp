@@ -98,6 +98,8 @@ TEST_CASE("a job records where its data is, and the Secrets of the credentials")
   CHECK(route.folder->uri == "s3://bkt/jobs");
   CHECK(route.folder->store == plan::StoreAccess{"http://store:9000", "us-east-1", true, "keys", "ak", "sk"});
   CHECK(route.stores.at("s3://bkt/run/model") == plan::StoreAccess{"http://other:9000", "eu-1", false, "", "", ""});
+  made["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["volumes"][0]["secret"]["items"][1]["path"] = "signing_keys";
+  CHECK(route_of(made).folder->store == plan::StoreAccess{"http://store:9000", "us-east-1", true, "keys", "ak", "", "sk"});
 }
 
 TEST_CASE("a job without data in a folder records none, however malformed it is") {

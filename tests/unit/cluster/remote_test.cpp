@@ -33,7 +33,8 @@ Json without(const char* key) {
 TEST_CASE("the bucket for the data of jobs, and its credentials, are in the Secret") {
   const auto store = job_store(secret(minio));
   REQUIRE((store && *store));
-  const auto& [folder, keys] = **store;
+  const auto& [folder, keys, whole_keys] = **store;
+  CHECK_FALSE(whole_keys);
   REQUIRE(keys);
   CHECK(folder.uri == "s3://models/jobs");
   CHECK(folder.store.endpoint == "http://minio.example.com:9000");
@@ -57,6 +58,20 @@ TEST_CASE("the Secret may name the region of its bucket") {
   CHECK((*job_store(secret(texts)))->folder.store.region == "us-east-1");
   texts["minio-region"] = "eu-central-1";
   CHECK((*job_store(secret(texts)))->folder.store.region == "eu-central-1");
+}
+
+TEST_CASE("the Secret says whether pods in another cluster get its secret key") {
+  const auto with = [](const char* word) {
+    auto texts = minio;
+    texts["minio-pod-keys"] = word;
+    return texts;
+  };
+  CHECK((*job_store(secret(with("secret"))))->whole_keys);
+  CHECK_FALSE((*job_store(secret(with("signing"))))->whole_keys);
+  CHECK_FALSE((*job_store(secret(with(""))))->whole_keys);
+  CHECK(job_store(secret(with("presigned"))).error().message == "Secret training, minio-pod-keys: expected signing or secret");
+  CHECK(read_configuration(secret(with("secret")), false).error().message ==
+        "Secret training, minio-pod-keys: no cluster is configured; add remote-host or kubeconfig, or remove this key");
 }
 
 TEST_CASE("a Secret without a bucket is one of another cluster") {

@@ -165,6 +165,13 @@ TEST_CASE("keys are mounted as files, for the agent's container alone") {
   CHECK(named(pod["initContainers"][0]["volumeMounts"], "trainstep-keys-1").is_null());
 }
 
+TEST_CASE("signing keys are mounted in place of a secret key") {
+  auto plan = job();
+  plan.data.secrets = {{"http://minio:9000", "us-east-1", true, "train-keys", "ak", "", "sk"}};
+  CHECK(named(pod_of(plan)["volumes"], "trainstep-keys-0")["secret"] ==
+        Json::parse(R"({"secretName": "train-keys", "items": [{"key": "ak", "path": "access_key"}, {"key": "sk", "path": "signing_keys"}]})"));
+}
+
 TEST_CASE("a claim is one volume, however many of its folders are mounted") {
   auto plan = job();
   plan.data.claims = {{"disk", "/mnt/trainstep/0", "a"}, {"disk", "/mnt/trainstep/1", ""}, {"other", "/mnt/trainstep/2", ""}};

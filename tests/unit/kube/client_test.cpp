@@ -77,6 +77,7 @@ TEST_CASE("each verb sends what the API server expects") {
   h.client->create(jobs, object, false, {}, [](const Answer&) {}).detach();
   h.client->create(jobs, object, true, {}, [](const Answer&) {}).detach();
   h.client->merge_patch(train, object, {}, [](const Answer&) {}).detach();
+  h.client->json_patch(train, Json::array({object}), {}, [](const Answer&) {}).detach();
   h.client->apply(train, object, {}, [](const Answer&) {}).detach();
   h.client->remove(train, Propagation::foreground, {"u-1"}, {}, [](const Answer&) {}).detach();
   h.client->remove(train, Propagation::orphan, {"u-1", "7"}, {}, [](const Answer&) {}).detach();
@@ -85,6 +86,7 @@ TEST_CASE("each verb sends what the API server expects") {
       {"POST " + jobs_path + " fieldValidation=Strict", "application/json", to_text(object)},
       {"POST " + jobs_path + " fieldValidation=Strict&dryRun=All", "application/json", to_text(object)},
       {"PATCH " + jobs_path + "/train-1", "application/merge-patch+json", to_text(object)},
+      {"PATCH " + jobs_path + "/train-1", "application/json-patch+json", to_text(Json::array({object}))},
       {"PATCH " + jobs_path + "/train-1 fieldManager=trainstep&force=true", "application/apply-patch+yaml", to_text(object)},
       {"DELETE " + jobs_path + "/train-1", "application/json",
        R"({"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Foreground","preconditions":{"uid":"u-1"}})"},

@@ -48,6 +48,22 @@ struct Pod {
 
 }  // namespace
 
+TEST_CASE_METHOD(Pod, "signing keys in a file take the place of the secret key, and are read for each request") {
+  const CredentialsFiles files{here.path() / "accesskey", {}, here.path() / "signingkeys"};
+  const auto keys = credentials_in_files(files);
+  REQUIRE(write_file_atomically(files.access_key, "a\n"));
+  for (const auto* text : {"{}", R"({"20260301/us-east-1": "00ff"})", R"({"20260302/us-east-1": "00ff", "20260303/us-east-1": "ff"})"}) {
+    REQUIRE(write_file_atomically(files.signing_keys, text));
+    keys->ask([&](const Result<Credentials>& read) {
+      REQUIRE(read);
+      CHECK(read->secret_key.empty());
+      CHECK(read->signing_keys == read_signing_keys(text, "").value());
+    });
+  }
+  REQUIRE(write_file_atomically(files.signing_keys, ""));
+  CHECK(ask(*keys) == files.signing_keys.string() + ": expected an object with signing keys");
+}
+
 TEST_CASE_METHOD(Pod, "credentials in files are read for each request") {
   const CredentialsFiles files{here.path() / "accesskey", here.path() / "secretkey"};
   const auto keys = credentials_in_files(files);

@@ -60,28 +60,17 @@ TEST_CASE("requests are signed as the S3 API Reference shows") {
   for (const auto& example : examples) {
     INFO(example.name);
     auto signed_request = example.request;
-    sign(signed_request, keys, "us-east-1", example.payload, then);
+    REQUIRE(sign(signed_request, keys, "us-east-1", example.payload, then));
     CHECK(header(signed_request, "Authorization") == authorization(example.signed_headers, example.signature));
     CHECK(header(signed_request, "X-Amz-Content-Sha256") == example.payload);
   }
 }
 
-TEST_CASE("an address is presigned as the S3 API Reference shows") {
-  const http::Url url{"https", "examplebucket.s3.amazonaws.com", 0, "/test.txt", {}};
-  CHECK(presigned("GET", url, keys, "us-east-1", std::chrono::hours(24), then).text() ==
-        "https://examplebucket.s3.amazonaws.com/test.txt?X-Amz-Algorithm=AWS4-HMAC-SHA256"
-        "&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400"
-        "&X-Amz-SignedHeaders=host&X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404");
-}
-
 TEST_CASE("temporary keys send their token along, signed") {
   auto with_token = request("GET", "/", {});
-  sign(with_token, {"a", "b", "the token"}, "us-east-1", empty_hash, then);
+  REQUIRE(sign(with_token, {"a", "b", "the token"}, "us-east-1", empty_hash, then));
   CHECK(header(with_token, "X-Amz-Security-Token") == "the token");
   CHECK(header(with_token, "Authorization").find("x-amz-security-token,") != std::string::npos);
-  CHECK(
-      presigned("GET", with_token.url, {"a", "b", "the token"}, "us-east-1", Duration{1'000}, then).text().find("X-Amz-Security-Token=the%20token") !=
-      std::string::npos);
 }
 
 TEST_CASE("the port is part of the host unless it is the scheme's own") {
@@ -99,7 +88,7 @@ TEST_CASE("the port is part of the host unless it is the scheme's own") {
   for (const auto& row : rows) {
     http::Request asked;
     asked.url = row.url;
-    sign(asked, keys, "us-east-1", empty_hash, then);
+    REQUIRE(sign(asked, keys, "us-east-1", empty_hash, then));
     CHECK(header(asked, "Host") == row.host);
   }
 }
@@ -111,4 +100,47 @@ TEST_CASE("keys are encoded segment by segment, exactly as they are") {
   const Store virtual_style{{"https", "s3.eu-central-1.amazonaws.com", 0, "", {}}, "eu-central-1", false};
   CHECK(url_of(virtual_style, "b", "").text() == "https://b.s3.eu-central-1.amazonaws.com/");
   CHECK(url_of(virtual_style, "b", "k", {{"uploads", ""}}).text() == "https://b.s3.eu-central-1.amazonaws.com/k?uploads=");
+}
+
+TEST_CASE("a signing key signs like the secret key that it is derived from, on its day and in its region") {
+  const Credentials derived{keys.access_key, "", "", signing_keys(keys.secret_key, {"us-east-1", "eu-west-1"}, then, 1)};
+  for (const auto* region : {"us-east-1", "eu-west-1"})
+    for (const auto hours : {-24, 0, 24, 47}) {
+      INFO(region << ' ' << hours);
+      auto with_secret = request("GET", "/a", {}), with_derived = with_secret;
+      REQUIRE(sign(with_secret, keys, region, empty_hash, then + std::chrono::hours(hours)));
+      REQUIRE(sign(with_derived, derived, region, empty_hash, then + std::chrono::hours(hours)));
+      CHECK(header(with_derived, "Authorization") == header(with_secret, "Authorization"));
+    }
+}
+
+TEST_CASE("without a signing key for the day a request has to wait, without one for the region it is an error") {
+  const Credentials derived{keys.access_key, "", "", signing_keys(keys.secret_key, {"us-east-1"}, then, 1)};
+  auto asked = request("GET", "/a", {});
+  for (const auto hours : {-25, 48}) {
+    const auto late = sign(asked, derived, "us-east-1", empty_hash, then + std::chrono::hours(hours));
+    REQUIRE_FALSE(late);
+    CHECK(late.error().kind == ErrorKind::unavailable);
+    CHECK(late.error().message.find("there is no signing key for 201305") == 0);
+  }
+  const auto elsewhere = sign(asked, derived, "east-1", empty_hash, then);
+  REQUIRE_FALSE(elsewhere);
+  CHECK(elsewhere.error().kind == ErrorKind::input);
+  CHECK(elsewhere.error().message == "there is no signing key for region east-1; set minio-region in the Secret of cluster_configuration_secret");
+  CHECK(asked.headers.empty());
+}
+
+TEST_CASE("signing keys are written as JSON without the secret key, and read again") {
+  const auto made = signing_keys(keys.secret_key, {"us-east-1"}, then, 7);
+  CHECK(made.size() == 9);
+  CHECK(made.begin()->first == "20130523/us-east-1");
+  const auto text = to_text(made);
+  CHECK(text.find(keys.secret_key) == std::string::npos);
+  CHECK(read_signing_keys(text, "file").value() == made);
+  for (const auto* odd : {"", "[]", "x", R"({"20130524/us-east-1": 1})", R"({"20130524/us-east-1": "abc"})", R"({"20130524/us-east-1": ""})"}) {
+    INFO(odd);
+    const auto read = read_signing_keys(odd, "file");
+    REQUIRE_FALSE(read);
+    CHECK(read.error().message == "file: expected an object with signing keys");
+  }
 }

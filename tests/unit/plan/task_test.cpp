@@ -17,7 +17,7 @@ Task example() {
   task.job = "digits-0123456789";
   task.attempt = "00ff";
   task.stores = {{"http://seaweedfs.kubeflow:9000", "minio", true, "/ca.pem", "/trainstep/keys/0/access_key", "/trainstep/keys/0/secret_key"},
-                 {"https://s3.amazonaws.com", "eu-west-1", false, "", "", ""}};
+                 {"https://s3.amazonaws.com", "eu-west-1", false, "", "", "", "/trainstep/keys/1/signing_keys"}};
   task.inputs = {{"data", "/train/inputs/data", {"s3://b/data", 1, ""}}, {"more", "/train/inputs/more", {"minio://m/more", 0, ""}}};
   task.outputs = {{"model", spec::Type::artifact, "system.Model", "/trainstep/outputs/model/data", "", {"s3://b/model", 1, ""}},
                   {"on_claim", spec::Type::artifact, "Model", "/trainstep/outputs/on_claim/m", "/mnt/trainstep/0/run", {}, true},
@@ -65,6 +65,7 @@ TEST_CASE("a task survives a round trip through its text") {
     CHECK(read.stores[i].ca_file == task.stores[i].ca_file);
     CHECK(read.stores[i].access_key_file == task.stores[i].access_key_file);
     CHECK(read.stores[i].secret_key_file == task.stores[i].secret_key_file);
+    CHECK(read.stores[i].signing_keys_file == task.stores[i].signing_keys_file);
   }
   REQUIRE(read.inputs.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
