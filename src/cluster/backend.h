@@ -167,7 +167,7 @@ class ClusterBackend : public run::Backend {
   std::string m_creating_attempt;
   std::unique_ptr<JobWatch> m_watch;
   std::unique_ptr<JobEvents> m_events;
-  std::unique_ptr<StepLease> m_step_lease;       // while the job is followed
+  std::unique_ptr<StepLease> m_step_lease;      // while the job is followed
   std::unique_ptr<KeysRenewal> m_keys_renewal;  // the same
   std::optional<KeysRenewal::Source> m_keys_source;
   JobLogs m_logs;

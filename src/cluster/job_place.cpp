@@ -94,7 +94,8 @@ void JobPlace::refer_to_copy(const plan::Plan& plan) {
   access.secret_key_key = m_whole_keys ? KeysCopy::secret_key : "";
   access.signing_keys_key = m_whole_keys ? "" : KeysCopy::signing_keys;
   if (of_program && !m_job_store->whole_keys)
-    m_context.log(fmt::format("tensorboard_s3_address: the program itself uses the bucket, so its secret key goes with the job to {}", m_context.where));
+    m_context.log(
+        fmt::format("tensorboard_s3_address: the program itself uses the bucket, so its secret key goes with the job to {}", m_context.where));
 }
 
 KeysCopy JobPlace::keys_copy(const plan::Plan& plan, const std::string& region) const {
@@ -106,8 +107,8 @@ KeysCopy JobPlace::keys_copy(const plan::Plan& plan, const std::string& region) 
 std::optional<KeysRenewal::Source> JobPlace::keys_source(const plan::Plan& plan, const std::string& region) const {
   if (!m_remote || !m_job_store || !m_job_store->keys || plan.data.secrets.empty()) return std::nullopt;
   const auto& from = m_job_store->folder.store;
-  return KeysRenewal::Source{m_context.home, m_context.name_space, {from.secret, from.access_key_key, from.secret_key_key}, *m_job_store->keys,
-                             keys_copy(plan, region)};
+  return KeysRenewal::Source{
+      m_context.home, m_context.name_space, {from.secret, from.access_key_key, from.secret_key_key}, *m_job_store->keys, keys_copy(plan, region)};
 }
 
 // Kubernetes gives the value to the program as it is; only the agent can mend it, and the copy for another cluster is mended.

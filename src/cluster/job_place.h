@@ -103,7 +103,7 @@ class JobPlace {
   Json m_configuration;  // the Secret; null: none
   std::optional<JobStore> m_job_store;
   std::string m_access_mode;
-  bool m_elsewhere = false;  // the Secret names another cluster
+  bool m_elsewhere = false;   // the Secret names another cluster
   bool m_whole_keys = false;  // KeysCopy::whole
 };
 

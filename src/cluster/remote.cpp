@@ -132,9 +132,9 @@ Result<void> read_keys(const Values& values, bool optional, JobStore& store) {
 // A misspelt remote-host would mean that the training runs in the step's own cluster. The Python component ignored keys that it did not know: for its
 // calls only those that resemble a known one are refused.
 Result<void> check_keys(const Values& values, bool as_train_model_job) {
-  const std::vector<std::string> known{
-      "remote-host", "remote-token", "remote-namespace", "remote-ca",        "remote-context",  "kubeconfig",      "access-mode",
-      "minio-url",   "minio-region", "minio-bucket",     "minio-job-folder", "minio-accesskey", "minio-secretkey", "minio-pod-keys", "insecure-skip-tls-verify"};
+  const std::vector<std::string> known{"remote-host",      "remote-token",    "remote-namespace", "remote-ca",      "remote-context",
+                                       "kubeconfig",       "access-mode",     "minio-url",        "minio-region",   "minio-bucket",
+                                       "minio-job-folder", "minio-accesskey", "minio-secretkey",  "minio-pod-keys", "insecure-skip-tls-verify"};
   for (const auto& [key, value] : values.data().items()) {
     if (std::ranges::find(known, key) != known.end()) continue;
     const auto meant = nearest(key, known);

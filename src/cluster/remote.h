@@ -26,8 +26,8 @@ struct JobStore {
   bool whole_keys = false;                       // pods in another cluster get the secret key, not signing keys (keys_copy.h)
 };
 // Keys `minio-url` ("minio.example.com:9000", "https://…"), `minio-bucket`, `minio-job-folder`, `minio-accesskey`, `minio-secretkey`, `minio-region`
-// (default: us-east-1, or what the store itself reports), `minio-pod-keys` ("signing", "secret"). nullopt: there is no minio-url, and nothing else names a server. `otherwise` replaces each
-// missing one; the two credentials only together. Errors as above.
+// (default: us-east-1, or what the store itself reports), `minio-pod-keys` ("signing", "secret"). nullopt: there is no minio-url, and nothing else
+// names a server. `otherwise` replaces each missing one; the two credentials only together. Errors as above.
 Result<std::optional<JobStore>> job_store(const Json& secret, const std::optional<plan::JobFolder>& otherwise = {});
 // The keys of that store that are not as they are used: blanks or a line break surround the value.
 std::vector<std::string> blank_ended_keys(const Json& secret);

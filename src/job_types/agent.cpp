@@ -59,8 +59,9 @@ void add_keys(const plan::Plan& plan, Manifest& pod) {
     const auto place = folder(fmt::format("keys/{}", index++));
     if (store.secret.empty()) continue;
     const bool derived = !store.signing_keys_key.empty();
-    const Json items = Json::array({{{"key", store.access_key_key}, {"path", "access_key"}},
-                                    {{"key", derived ? store.signing_keys_key : store.secret_key_key}, {"path", derived ? "signing_keys" : "secret_key"}}});
+    const Json items =
+        Json::array({{{"key", store.access_key_key}, {"path", "access_key"}},
+                     {{"key", derived ? store.signing_keys_key : store.secret_key_key}, {"path", derived ? "signing_keys" : "secret_key"}}});
     const auto source = fmt::format("default: credentials for {}", store.endpoint);
     pod.append("/spec/volumes", {{"name", name}, {"secret", {{"secretName", store.secret}, {"items", items}}}}, source);
     pod.append(mounts, {{"name", name}, {"mountPath", place}, {"readOnly", true}}, source);

@@ -84,9 +84,9 @@ Result<void> sign(http::Request& request, const Credentials& keys, std::string_v
   if (!keys.session_token.empty()) headers.push_back({"X-Amz-Security-Token", keys.session_token});
   Headers signed_headers;
   for (const auto& [name, value] : headers) signed_headers[lower(name)] = value;
-  headers.push_back({"Authorization", fmt::format("{} Credential={}/{},SignedHeaders={},Signature={}", algorithm, keys.access_key, scope,
-                                                  names_of(signed_headers),
-                                                  signature(request.method, request.url, signed_headers, payload, key, scope, time))});
+  headers.push_back(
+      {"Authorization", fmt::format("{} Credential={}/{},SignedHeaders={},Signature={}", algorithm, keys.access_key, scope, names_of(signed_headers),
+                                    signature(request.method, request.url, signed_headers, payload, key, scope, time))});
   return {};
 }
 

@@ -2,6 +2,7 @@
 """A step here, its job in another cluster: two real control planes, each in namespaces of its own, and an S3 server that both reach. The step runs outside
 both, like a notebook, with the Roles of component/kubernetes/remote there, and here with no permission but to read one Secret.
 """
+import base64
 import contextlib
 import json
 import shutil
@@ -76,6 +77,12 @@ class BurstStep(DataStep):
     def job(self):
         [job] = self.cluster.kubectl("get", RESOURCES[self.kind], "-n", self.space.name)["items"]
         return job
+
+    def signing_keys(self):
+        """Those that the job's pods get, as text."""
+        secrets = self.cluster.kubectl("get", "secrets", "-n", self.space.name)["items"]
+        [copy] = (secret for secret in secrets if secret["metadata"]["name"] == self.job()["metadata"]["name"] + "-keys")
+        return base64.b64decode(copy["data"]["signing-keys"]).decode()
 
     def await_running(self):
         self.cluster.wait_for("kubelet", 60, lambda: any(pod["status"]["phase"] == "Running" for pod in self.pods()))

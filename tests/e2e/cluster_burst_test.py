@@ -51,8 +51,12 @@ def test_a_step_that_is_killed_is_continued_by_the_next_attempt_which_finds_its_
     assert lease["metadata"]["ownerReferences"][0]["uid"] == uid and lease["spec"]["leaseDurationSeconds"] == 1800
     step.process.kill()
     step.process.communicate(timeout=10)
+    keys = step.signing_keys()
+    assert len(json.loads(keys)) == 3 and step.store.secret_key not in keys
+    path = f"/api/v1/namespaces/{step.space.name}/secrets/{step.job()['metadata']['name']}-keys"
+    cluster.api.call("PATCH", path, {"stringData": {"signing-keys": json.dumps({"20200101/us-east-1": "00"})}}, "application/merge-patch+json")
     step.start(**{"run-id": "again"})
-    cluster.wait_for("apiserver", 30, lambda: step.job()["metadata"]["uid"] == uid)
+    cluster.wait_for("apiserver", 30, lambda: step.job()["metadata"]["uid"] == uid and json.loads(step.signing_keys()).keys() >= json.loads(keys).keys())
     assert step.end() == 0 and "adopted" in step.output, step.output
     assert delivered(step.tmp / "model", step.files) and step.left_there() == [], step.output
 

@@ -206,7 +206,8 @@ TEST_CASE("a store whose Secret has signing keys has no file with a secret key")
   auto derived = minio;
   derived.secret_key_key.clear();
   derived.signing_keys_key = "signing-keys";
-  const auto plan = Case().input(path("train_dataset_dir", "/minio/mlpipeline/data", "minio://mlpipeline/data")).store("minio://mlpipeline/data", derived).routed();
+  const auto plan =
+      Case().input(path("train_dataset_dir", "/minio/mlpipeline/data", "minio://mlpipeline/data")).store("minio://mlpipeline/data", derived).routed();
   const auto& store = plan.data.task.stores.front();
   CHECK(store.access_key_file == "/trainstep/keys/0/access_key");
   CHECK(store.secret_key_file.empty());
