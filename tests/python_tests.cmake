@@ -10,7 +10,7 @@ endmacro()
 function(python_test name label program trainstep)
   set(fixtures release python)
   needs("_cluster_" cluster)
-  needs("_objectstore$|_pipelines$|_cluster_(agent|argo|burst|burst_lease|canary|claim_nodes|data|faults|jobs|real|samples)$" s3)
+  needs("_objectstore$|_pipelines$|_cluster_(agent|argo|burst|burst_cuts|burst_lease|canary|claim_nodes|data|faults|jobs|real|samples)$" s3)
   needs("_cluster_argo$" argo image)
   needs("_image$" image)
   needs("_image_all$" image_all)
@@ -32,7 +32,7 @@ function(python_test name label program trainstep)
   if(name MATCHES "_(agent|argo|data|faults|matrix|notebook|objectstore|real|samples)$")  # minutes: the others go beside them
     set_tests_properties(${name} PROPERTIES COST 100)
   endif()
-  if(name MATCHES "_(kill_points|burst_lease|image_all)$")  # minutes, for little that others do not show: ./dev test --all
+  if(name MATCHES "_(kill_points|burst_cuts|burst_lease|image_all)$")  # minutes, for little that others do not show: ./dev test --all
     set_tests_properties(${name} PROPERTIES LABELS "${label};long")
   endif()
 endfunction()

@@ -146,11 +146,11 @@ def store_port(cluster, store):
         yield port
 
 
-@pytest.fixture
-def burst(cluster, home, store, store_port, program, tmp_path):
-    """burst("Job"): a step of `home` whose job goes to the other cluster, with local files for its data."""
+@contextlib.contextmanager
+def burst_of(cluster, home, store, store_port, program, folder, **changes):
+    """f("Job"): a step of `home` whose job goes to the other cluster, with local files for its data. `changes`: of its Secret."""
     with home.namespace([READS_SECRET]) as here, there_of(cluster) as there:
-        secret = configuration(cluster, store, there)
+        secret = configuration(cluster, store, there) | changes
 
         def add_secret(name, **changes):
             values = secret | {key.replace("_", "-"): value for key, value in changes.items()}
@@ -158,5 +158,11 @@ def burst(cluster, home, store, store_port, program, tmp_path):
 
         add_secret("gpu")
         with contextlib.ExitStack() as steps:
-            yield lambda kind, **options: steps.enter_context(BurstStep(cluster, store, there, program, tmp_path, kind, here, store_port, add_secret, options))
+            yield lambda kind, **options: steps.enter_context(BurstStep(cluster, store, there, program, folder, kind, here, store_port, add_secret, options))
         shutil.rmtree(store.files / "jobs" / there.name, ignore_errors=True)
+
+
+@pytest.fixture
+def burst(cluster, home, store, store_port, program, tmp_path):
+    with burst_of(cluster, home, store, store_port, program, tmp_path) as make:
+        yield make

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A step here trains in another cluster (tests/cluster/burst_steps.py), whatever happens to the network between them and to the step."""
 import json
+import signal
+import sys
 import time
 
 import burst_runs
@@ -8,7 +10,12 @@ import data_steps
 import pytest
 from burst_secrets import WRONG
 from burst_steps import RULES
-from data_steps import DISTRIBUTIONS, delivered
+from conftest import ROOT
+from data_steps import AGENT_IMAGE, DISTRIBUTIONS, delivered
+
+sys.path.insert(0, str(ROOT / "sdk"))
+
+import trainstep as sdk  # noqa: E402
 
 CLUSTER = {"nodes": "real"}  # the other one
 BUSY = 10  # seconds that a busy machine may need more
@@ -24,6 +31,44 @@ def test_a_step_here_trains_there_and_model_metrics_and_report_come_back(burst, 
     assert "has read 2 files" in step.output and "0.97" in (step.tmp / "report.html").read_text(encoding="utf-8")
     assert step.left_there() == [], step.output
     assert "has issued a new token for " in step.output  # that of the Secret is valid for ten minutes
+
+
+def count_rows(train_dataset_dir: sdk.InputPath, model_dir: sdk.OutputPath):
+    import os
+
+    os.makedirs(model_dir)
+    rows = open(os.path.join(train_dataset_dir, "rows.csv")).read().splitlines()
+    open(os.path.join(model_dir, "rows.txt"), "w").write("\n".join(reversed(rows)))
+    print(f"rows={len(rows)}")
+
+
+def test_a_function_in_a_notebook_trains_there(burst, monkeypatch):
+    step = burst("Job")
+    (step.tmp / "data").mkdir()
+    (step.tmp / "data/rows.csv").write_text("a\nb\n")
+    monkeypatch.chdir(step.tmp)
+    for name, value in step.environment.items() | {("TRAINSTEP", str(step.program)), ("HOME", str(step.tmp))}:
+        monkeypatch.setenv(name, value)
+    sdk.program.cache_clear()
+    options = {"agent_image": AGENT_IMAGE, "environment": {"http_proxy": ""}}
+    run = sdk.submit(count_rows, train_dataset_dir="data", cluster_configuration_secret="gpu", base_image=step.image, job_options=options)
+    result = run.follow()
+    assert result.metrics == {"rows": 2.0} and (result.model_dir / "rows.txt").read_text() == "b\na"
+    assert step.left_there() == []
+
+
+def test_a_bucket_that_only_the_step_reaches_is_named_and_nothing_is_left(burst):
+    """Whether the pods there reach it shows when they run (docs/adr/0037-several-clusters.md)."""
+    step = burst("Job")
+    step.add_secret("spare", minio_url="http://192.0.2.1:9000")  # TEST-NET-1: the step gets there by its proxy
+    step.start(**{"cluster-configuration-secret": "spare"})
+    lines = []
+    while "waiting for http://192.0.2.1:9000: " not in "".join(lines[-1:]) and (line := step.process.stdout.readline()):
+        lines.append(line)
+    assert "waiting for http://192.0.2.1:9000: " in "".join(lines[-1:]), "".join(lines)
+    step.process.send_signal(signal.SIGTERM)
+    assert step.end() == 143, "".join(lines) + step.output
+    assert step.left_there() == [], step.output
 
 
 SLOW = ["python3", "-c", "import time; time.sleep(45)\n" + data_steps.PROGRAM.replace("TOGETHER", "")]
