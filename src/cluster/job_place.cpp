@@ -98,17 +98,19 @@ void JobPlace::refer_to_copy(const plan::Plan& plan) {
         fmt::format("tensorboard_s3_address: the program itself uses the bucket, so its secret key goes with the job to {}", m_context.where));
 }
 
-KeysCopy JobPlace::keys_copy(const plan::Plan& plan, const std::string& region) const {
-  KeysCopy copy{plan.job_name + "-keys", m_whole_keys, {m_job_store->folder.store.region}, days_ahead(plan.data.task.lease.length)};
-  if (!region.empty() && region != copy.regions.front()) copy.regions.push_back(region);
-  return copy;
+// The agent reads them, or the program itself.
+bool JobPlace::gives_keys(const plan::Plan& plan) const {
+  return m_remote && m_job_store && m_job_store->keys && (!plan.data.secrets.empty() || plan::gets_store_variables(plan));
 }
 
-std::optional<KeysRenewal::Source> JobPlace::keys_source(const plan::Plan& plan, const std::string& region) const {
-  if (!m_remote || !m_job_store || !m_job_store->keys || plan.data.secrets.empty()) return std::nullopt;
+std::optional<KeysRenewal::Source> JobPlace::keys_of_job(const plan::Plan& plan, const std::string& region) const {
+  if (!gives_keys(plan)) return std::nullopt;
   const auto& from = m_job_store->folder.store;
-  return KeysRenewal::Source{
-      m_context.home, m_context.name_space, {from.secret, from.access_key_key, from.secret_key_key}, *m_job_store->keys, keys_copy(plan, region)};
+  KeysCopy copy{plan.job_name + "-keys", m_whole_keys, {from.region}, days_ahead(plan.data.task.lease.length)};
+  if (!region.empty() && region != from.region) copy.regions.push_back(region);
+  auto contents = copy.contents(*m_job_store->keys, m_context.loop.now());
+  return KeysRenewal::Source{m_context.home,     m_context.name_space, {from.secret, from.access_key_key, from.secret_key_key},
+                             *m_job_store->keys, std::move(copy),      std::move(contents)};
 }
 
 // Kubernetes gives the value to the program as it is; only the agent can mend it, and the copy for another cluster is mended.
@@ -124,12 +126,11 @@ void JobPlace::warn_of_blanks(const plan::Plan& plan) const {
                     m_context.configuration_secret, key));
 }
 
-std::vector<OwnedObject> JobPlace::owned_objects(const plan::Plan& plan, const std::string& region) const {
+std::vector<OwnedObject> JobPlace::owned_objects(const plan::Plan& plan, const std::optional<KeysRenewal::Source>& keys) const {
   std::vector<OwnedObject> objects;
   if (!plan.pvc_name.empty() && (m_context.configuration_secret.empty() || !m_configuration.is_null()))
     objects.push_back(claim(plan.pvc_name, plan.pvc_size, m_access_mode));
-  if (m_remote && m_job_store && m_job_store->keys)
-    objects.push_back(secret(plan.job_name + "-keys", keys_copy(plan, region).contents(*m_job_store->keys, m_context.loop.now())));
+  if (keys) objects.push_back(secret(keys->copy.name, keys->contents));
   return objects;
 }
 
@@ -146,7 +147,7 @@ void JobPlace::add_keys(StepData::Context& context, const plan::Plan& plan) cons
 }
 
 void JobPlace::add_keys(DataContext& context, const plan::Plan& plan) const {
-  if (!m_remote || !m_job_store || !m_job_store->keys) return;
+  if (!gives_keys(plan)) return;
   context.keys_copy = plan.job_name + "-keys";
   context.keys_secret = m_job_store->folder.store.secret;
 }

@@ -79,10 +79,10 @@ class JobPlace {
 
   // Sets plan.data. Errors: input.
   Result<void> route(plan::Plan& plan);
-  // What is created with the job and deleted with it. `region`: of the job's bucket, as the store itself has reported it; empty: unknown.
-  [[nodiscard]] std::vector<OwnedObject> owned_objects(const plan::Plan& plan, const std::string& region) const;
-  // For the keys that the job gets in another cluster; nullopt: it gets none.
-  [[nodiscard]] std::optional<KeysRenewal::Source> keys_source(const plan::Plan& plan, const std::string& region) const;
+  // The keys that the job gets in another cluster; nullopt: none. `region`: of its bucket, as the store itself has reported it; empty: unknown.
+  [[nodiscard]] std::optional<KeysRenewal::Source> keys_of_job(const plan::Plan& plan, const std::string& region) const;
+  // What is created with the job and deleted with it. `keys`: keys_of_job().
+  [[nodiscard]] std::vector<OwnedObject> owned_objects(const plan::Plan& plan, const std::optional<KeysRenewal::Source>& keys) const;
   // Adds the keys of the job's store, and where they are read again.
   void add_keys(StepData::Context& context, const plan::Plan& plan) const;
   // Adds which Secret they are copied to.
@@ -91,7 +91,7 @@ class JobPlace {
  private:
   void warn_of_blanks(const plan::Plan& plan) const;
   void refer_to_copy(const plan::Plan& plan);
-  [[nodiscard]] KeysCopy keys_copy(const plan::Plan& plan, const std::string& region) const;
+  [[nodiscard]] bool gives_keys(const plan::Plan& plan) const;
   Result<void> connect_elsewhere(const Json& secret, bool in_haste);
 
   Context m_context;

@@ -45,7 +45,7 @@ KeysRenewal::KeysRenewal(kube::Client& there, Job job, Source source, Log log)
     look();
     return;
   }
-  m_written = m_source.copy.contents(m_source.keys, m_there.loop().now());
+  m_written = m_source.contents;
   look_later();
 }
 

@@ -43,6 +43,7 @@ class KeysRenewal {
     objectstore::CredentialsRef at;
     objectstore::Credentials keys;  // so far
     KeysCopy copy;
+    std::map<std::string, std::string> contents;  // that the job gets, unless an earlier attempt has created it
   };
   struct Job {
     std::string name_space, uid;

@@ -236,6 +236,12 @@ void Session::begin_to_follow() {
   });
 }
 
+void Session::create_with_job() {
+  auto keys = m_place->keys_of_job(*m_plan, m_data ? m_data->region() : "");
+  m_backend->create_with_job(m_place->owned_objects(*m_plan, keys));
+  if (keys) m_backend->renew_keys(std::move(*keys));
+}
+
 void Session::run() {
   const bool existing = m_options.existing.has_value();
   auto rules = existing ? rules_of(*m_plan, m_options.existing->object) : rules_of(*m_plan);
@@ -244,15 +250,12 @@ void Session::run() {
   m_backend =
       std::make_unique<ClusterBackend>(m_place->client(), *m_plan, m_place->facts(), m_place->name_space(), attempt(), std::move(m_options.existing));
   m_backend->ordered_by(*m_order);
-  const auto region = m_data ? m_data->region() : std::string();
   if (existing)
     m_backend->observe_only();
   else if (m_early_stop.has_begun())
     m_backend->only_end();
   else
-    m_backend->create_with_job(m_place->owned_objects(*m_plan, region));
-  if (!existing)
-    if (auto source = m_place->keys_source(*m_plan, region)) m_backend->renew_keys(std::move(*source));
+    create_with_job();
   if (m_why_no_create) m_backend->only_follow(*m_why_no_create);
   if (m_signals.first()) m_backend->forbid_create();
   job_rules.at_shell = !in_pod();

@@ -101,6 +101,7 @@ class Session {
   void prepared(std::optional<Error> why);
   void replaced();
   void begin_to_follow();
+  void create_with_job();
   void run();
   void training_ended(run::Outcome outcome);
   void observe_outcome(run::Outcome outcome);

@@ -41,9 +41,10 @@ struct Copy {
       if (!readable) return refusal(403, "Forbidden", "no");
       return trainstep::test::secret("gpu", {{"minio-accesskey", access_key}, {"minio-secretkey", secret_key}});
     });
+    const objectstore::Credentials keys{access_key, secret_key};
     renewal = std::make_unique<KeysRenewal>(
         *h.client, KeysRenewal::Job{"there", "uid-of-job", adopted},
-        KeysRenewal::Source{*h.client, "here", {"gpu", "minio-accesskey", "minio-secretkey"}, {access_key, secret_key}, copy},
+        KeysRenewal::Source{*h.client, "here", {"gpu", "minio-accesskey", "minio-secretkey"}, keys, copy, copy.contents(keys, h.loop.now())},
         [this](const std::string& line) { log += line + "\n"; });
   }
   void pass(Duration time) {
