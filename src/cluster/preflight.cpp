@@ -17,6 +17,11 @@ namespace {
 constexpr kube::Retry preflight_retry{Duration{30'000}};
 using enum Finding::Severity;
 
+// As quotas and the Role name it: "jobs.batch".
+std::string qualified(const job_types::Resource& resource) {
+  return fmt::format("{}.{}", resource.plural, resource.group_version.substr(0, resource.group_version.find('/')));
+}
+
 std::string described(const Permission& right, const std::string& place) {
   auto text = fmt::format("no permission to {} in {}", describe(right), place);
   if (right.needed) return text;
@@ -49,6 +54,8 @@ void Preflight::log(Finding::Severity severity, std::string text) {
 void Preflight::submitted(const Result<Submitted>& result) {
   if (!result && result.error().kind == ErrorKind::unavailable) return m_sink.done(result.error());
   const auto resource = m_submission->resource();
+  m_is_there = result && result->adopted;
+  m_exceeds_a_quota = !result && result.error().message.find("exceeded quota") != std::string::npos;
   if (!result)
     log(error, result.error().message);
   else if (result->adopted)
@@ -180,15 +187,29 @@ void Preflight::try_pods() {
 void Preflight::check_quotas() {
   m_call = m_client.list({"v1", "resourcequotas", m_name_space}, {}, preflight_retry, [this](const kube::Answer& answer) {
     if (!answer && answer.error().status != 403) return m_sink.done(answer.error().error);
-    if (!answer) {
+    if (!answer)
       log(warning, "no permission to read quotas: cannot tell whether they are sufficient");
-    } else {
-      const auto sentences = quota_shortfalls(*answer, job_types::find(m_plan.job_type).replicas(m_plan), m_plan.options.gpu_resource);
-      report_waits(sentences);
-      if (sentences.empty()) log(ok, (*answer)["items"].empty() ? "no quota" : "the quotas are sufficient");
-    }
+    else
+      compare_quotas(*answer);
     check_nodes();
   });
+}
+
+// A quota may reject what the step creates; its controllers try again with what they create.
+void Preflight::compare_quotas(const Json& quotas) {
+  QuotaNeeds of_step, of_lease;
+  if (!m_is_there && !m_exceeds_a_quota) add_objects(of_step, qualified(m_submission->resource()));
+  if (!m_is_there && !m_context.data.keys_copy.empty()) add_objects(of_step, "secrets");
+  if (m_context.data.claim_is_there == false) add_claim(of_step, m_plan.pvc_size);
+  if (!m_is_there && m_plan.data.task.lease.wanted()) add_objects(of_lease, "leases.coordination.k8s.io");
+  const auto rejected = quota_shortfalls(quotas, of_step);
+  const auto unleased = quota_shortfalls(quotas, of_lease);
+  const auto awaited = quota_shortfalls(quotas, needs_of_pods(m_plan, m_submission->resource()));
+  for (const auto& sentence : rejected) log(error, sentence + "; the step would fail");
+  for (const auto& sentence : unleased) log(warning, sentence + "; if the step vanishes, nothing ends its job");
+  report_waits(awaited);
+  if (rejected.empty() && unleased.empty() && awaited.empty() && !m_exceeds_a_quota)
+    log(ok, quotas.contains("items") && quotas["items"].empty() ? "no quota" : "the quotas are sufficient");
 }
 
 void Preflight::report_waits(const std::vector<std::string>& sentences) {

@@ -59,6 +59,7 @@ class Preflight {
   void check_credentials();
   void try_pods();
   void check_quotas();
+  void compare_quotas(const Json& quotas);
   void check_nodes();
   void report_waits(const std::vector<std::string>& sentences);
   void ask_for_pods();
@@ -74,6 +75,8 @@ class Preflight {
   const std::string& m_name_space;  // of the job
   Sink m_sink;
   Json m_object;  // the job as it would be accepted; null: it would not
+  bool m_is_there = false;         // … because it exists
+  bool m_exceeds_a_quota = false;  // the reason why it would not
   std::vector<DryRunPod> m_pods;
   std::vector<Permission> m_permissions;
   struct Review {

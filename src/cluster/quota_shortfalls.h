@@ -2,17 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "data/json.h"
 #include "job_types/job_type.h"
+#include "plan/plan.h"
 
 namespace trainstep::cluster {
 
-// A sentence for each limit of a ResourceQuota that the replicas of the job would exceed with what is used now: "quota team: requests.cpu: 24 are
-// needed, 8 of 32 are left", in cores, bytes or pieces. `quotas`: a ResourceQuotaList; any JSON is allowed. A scoped quota is treated as if it
-// applied to all pods. `gpu_resource`: the resource name of the GPUs, "nvidia.com/gpu".
-std::vector<std::string> quota_shortfalls(const Json& quotas, const std::vector<job_types::Replicas>& replicas, const std::string& gpu_resource);
+// In cores, bytes or pieces, by the names of quotas (kubernetes.io/docs/concepts/policy/resource-quotas): {"requests.cpu", 24}.
+using QuotaNeeds = std::map<std::string, double>;
+
+// Adds objects of a resource: "services" of the core API group, "jobs.batch".
+void add_objects(QuotaNeeds& needs, const std::string& resource, int count = 1);
+// Adds a claim of this size.
+void add_claim(QuotaNeeds& needs, const std::string& size);
+// The pods of a job, and what its operator creates besides. `resource`: the one that is served.
+QuotaNeeds needs_of_pods(const plan::Plan& plan, const job_types::Resource& resource);
+
+// A sentence for each limit of a ResourceQuota that `needs` would exceed with what is used now: "quota team: requests.cpu: requested 24, 8 of 32
+// left". `quotas`: a ResourceQuotaList; any JSON is allowed. A scoped quota is treated as if it applied to all pods.
+std::vector<std::string> quota_shortfalls(const Json& quotas, const QuotaNeeds& needs);
 
 }  // namespace trainstep::cluster

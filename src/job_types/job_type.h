@@ -88,6 +88,9 @@ struct JobType {
   void (*read_distribution)(const Json& object, plan::Distribution& distribution);
   // The container that the operator of `resource` would add to pods of this type; none if null, or if it returns nullopt.
   std::optional<InjectedContainer> (*injected)(const plan::Plan& plan, const Resource& resource, const std::string& type) = nullptr;
+  // What the operator of `resource` creates for a job besides its pods: {"services", 3}, {"jobs.batch", 1} (docs/design/operators.md, Objects).
+  // Nothing if null.
+  std::vector<std::pair<std::string_view, int>> (*operator_objects)(const plan::Plan& plan, const Resource& resource) = nullptr;
   std::string_view container = "train";      // the name of the program's container in its pods; a patch may change it
   std::vector<std::string_view> refusals{};  // reasons of Warning events with which an operator reports that it will never run this job
   Variables local_environment{};             // defaults for a local run

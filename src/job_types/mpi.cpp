@@ -90,6 +90,12 @@ std::optional<InjectedContainer> injected(const plan::Plan& plan, const Resource
                            "the training-operator has no setting for it; mpi-operator (MPIJob of kubeflow.org/v2beta1) adds no container"};
 }
 
+// The keys of ssh, the hostfile, the Service by which the workers are found; or what lets the launcher start processes in the workers by kubectl.
+std::vector<std::pair<std::string_view, int>> operator_objects(const plan::Plan& /*plan*/, const Resource& resource) {
+  if (resource.has_launcher_job) return {{"configmaps", 1}, {"jobs.batch", 1}, {"secrets", 1}, {"services", 1}};
+  return {{"configmaps", 1}, {"rolebindings.rbac.authorization.k8s.io", 1}, {"roles.rbac.authorization.k8s.io", 1}, {"serviceaccounts", 1}};
+}
+
 void read_distribution(const Json& object, plan::Distribution& distribution) { distribution.workers = replica_count(object, "Worker"); }
 
 }  // namespace
@@ -110,6 +116,7 @@ JobType type() {
           .environment = environment,
           .read_distribution = read_distribution,
           .injected = injected,
+          .operator_objects = operator_objects,
           .container = "mpi",
           .refusals = {"ValidationError", "MPIJobFailedValidation"}};
 }

@@ -129,6 +129,7 @@ JobType type() {
           .environment = environment,
           .read_distribution = read_distribution,
           .injected = injected,
+          .operator_objects = services,
           .container = "pytorch",
           .local_environment = local_environment(),
           .local_processes = local_processes,

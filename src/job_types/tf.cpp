@@ -86,6 +86,7 @@ JobType type() {
           .pods = pods,
           .environment = environment,
           .read_distribution = read_distribution,
+          .operator_objects = services,
           .container = "tensorflow"};
 }
 

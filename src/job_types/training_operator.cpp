@@ -57,6 +57,12 @@ Judgement judge_v1(const Json& object) {
   return end ? *end : judge_unfinished(object);
 }
 
+std::vector<std::pair<std::string_view, int>> services(const plan::Plan& plan, const Resource& /*resource*/) {
+  int count = 0;
+  for (const auto& each : find(plan.job_type).replicas(plan)) count += each.count;
+  return {{"services", count}};
+}
+
 std::string v1_pods(std::string_view operator_name, const std::string& job_name, const std::string& type, int index) {
   auto selector = fmt::format("training.kubeflow.org/operator-name={},training.kubeflow.org/job-name={}", operator_name, job_name);
   if (!type.empty()) selector += ",training.kubeflow.org/replica-type=" + lower(type);

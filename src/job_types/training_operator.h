@@ -4,6 +4,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "job_types/job_type.h"
 #include "job_types/pod_template.h"
@@ -30,6 +32,9 @@ Result<std::string> v1_restart_policy(const plan::Plan& plan);
 // Succeeded takes precedence if both it and Failed are true: the operator writes Succeeded when the deciding replicas have exited with 0, and TFJob
 // and elastic PyTorchJob then add Failed in the same pass because of another replica (docs/design/operators.md, Success and failure).
 Judgement judge_v1(const Json& object);
+
+// A Service for each replica (docs/design/operators.md, Objects).
+std::vector<std::pair<std::string_view, int>> services(const plan::Plan& plan, const Resource& resource);
 
 // By the operator's labels (docs/design/operators.md, Labels); `operator_name`: "pytorchjob-controller".
 std::string v1_pods(std::string_view operator_name, const std::string& job_name, const std::string& type, int index);

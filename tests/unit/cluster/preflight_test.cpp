@@ -35,6 +35,9 @@ struct Check {
   int readings = 0;
   Reply of_pods = Reply::text(R"({"status": {"allowed": true}})", 201);  // whether their account may look at the Lease
   std::string roles;
+  Json quotas = Json::array();
+  std::string pvc_name;
+  Reply dry_run = Reply::text("");  // of the job, if it has a status other than 200
 
   Check() {
     facts.name_space = "team";
@@ -61,7 +64,8 @@ struct Check {
     }
     if (path.ends_with("/selfsubjectreviews")) return absent("selfsubjectreviews");  // a server before 1.28
     if (asked.request.url.host == "store") return store;
-    if (path.ends_with("/resourcequotas")) return trainstep::test::list_of(Json::array());
+    if (path.ends_with("/resourcequotas")) return trainstep::test::list_of(quotas);
+    if (path.ends_with("/jobs") && dry_run.status != 200) return dry_run;
     if (asked.request.method != "POST") return absent(path.substr(path.rfind('/') + 1));
     CHECK(asked.query("dryRun") == "All");
     return Reply::text(asked.request.body, 201);
@@ -69,6 +73,7 @@ struct Check {
   void run(bool fetches = true) {
     plan::Request request;
     request.run_id = "r";
+    request.pvc_name = pvc_name;
     request.train_specification =
         "outputs: [{name: model, type: Model}]\nimplementation: {container: {image: i, command: [train, {outputPath: model}]}}";
     if (fetches) {
@@ -196,6 +201,55 @@ TEST_CASE_METHOD(Check, "a check of a step that fetches nothing reads no keys") 
   CHECK(readings == 0);
 }
 
+namespace {
+
+Json used_up(const std::string& name) {
+  return Json::array({{{"metadata", {{"name", "team"}}}, {"status", {{"hard", {{name, "3"}}}, {"used", {{name, "3"}}}}}}});
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Check, "a quota without room for an object that the step creates is an error") {
+  const auto* const full = GENERATE("count/jobs.batch", "persistentvolumeclaims", "count/persistentvolumeclaims", "requests.storage");
+  quotas = used_up(full);
+  pvc_name = "data";
+  run(false);
+  REQUIRE(*done);
+  CHECK((*done)->failed());
+  REQUIRE(errors().size() == 1);
+  CHECK_THAT(errors()[0], Contains(fmt::format("quota team: {}: requested ", full)) && Contains(" left; the step would fail"));
+  CHECK(std::ranges::find(found, "ok: the quotas are sufficient") == found.end());
+}
+
+TEST_CASE_METHOD(Check, "a quota without room for the pods, or for the Lease, is a doubt") {
+  const auto [full, sentence] =
+      GENERATE(std::pair("count/pods", "requested 1, 0 of 3 left; the job would wait"),
+               std::pair("count/leases.coordination.k8s.io", "requested 1, 0 of 3 left; if the step vanishes, nothing ends its job"));
+  quotas = used_up(full);
+  run();
+  REQUIRE(*done);
+  CHECK_FALSE((*done)->failed());
+  CHECK(std::ranges::find(found, fmt::format("warning: quota team: {}: {}", full, sentence)) != found.end());
+  CHECK(std::ranges::find(found, "ok: the quotas are sufficient") == found.end());
+}
+
+TEST_CASE_METHOD(Check, "quotas are sufficient if they count nothing of the job") {
+  quotas = used_up("count/cronjobs.batch");
+  run();
+  CHECK_FALSE((*done)->failed());
+  CHECK(std::ranges::find(found, "ok: the quotas are sufficient") != found.end());
+}
+
+TEST_CASE_METHOD(Check, "a job that exceeds a quota is reported once, and no quota is sufficient then") {
+  quotas = used_up("count/jobs.batch");
+  dry_run = refusal(403, "Forbidden", "jobs.batch \"j\" is forbidden: exceeded quota: team, requested: count/jobs.batch=1, used: count/jobs.batch=3");
+  run();
+  CHECK((*done)->failed());
+  REQUIRE(errors().size() == 1);
+  CHECK_THAT(errors()[0], Contains("exceeded quota: team"));
+  CHECK(std::ranges::find(found, "ok: the quotas are sufficient") == found.end());
+}
+
 TEST_CASE_METHOD(Check, "the permission of the pods to look at their Lease is a doubt, and their Role is printed") {
   const bool known = GENERATE(true, false);
   of_pods = known ? Reply::text(R"({"status": {"allowed": false}})", 201) : refusal(403, "Forbidden", "no right");
@@ -314,6 +368,13 @@ TEST_CASE_METHOD(CheckOfTwo, "an account that is not a service account is bound 
   run_apart();
   if (user.empty()) CHECK_THAT(roles, Contains("; bind this Role to the account that is used there:\n") && !Contains("RoleBinding"));
   if (!user.empty()) CHECK_THAT(roles, Contains("kind: User") && Contains("jane@example.com"));
+}
+
+TEST_CASE_METHOD(CheckOfTwo, "a quota without room for the Secret of a job in another cluster is an error") {
+  quotas = used_up("secrets");
+  run_apart();
+  CHECK((*done)->failed());
+  CHECK(was_found("quota team: secrets: requested 1, 0 of 3 left; the step would fail"));
 }
 
 TEST_CASE_METHOD(CheckOfTwo, "pods that no node has room for are a doubt, if nodes may be listed") {
