@@ -20,6 +20,7 @@
 #include "cluster/preflight.h"
 #include "cluster/secret_credentials.h"
 #include "cluster/secret_values.h"
+#include "job_types/job_type.h"
 #include "process/child.h"
 
 namespace trainstep::cli {
@@ -224,6 +225,9 @@ Result<int> check_clusters(step::Inputs& inputs, const std::vector<std::string>&
 
 Result<int> check(const StepCommand& command) {
   ASSIGN(auto inputs, read_inputs(command));
+  ASSIGN(const auto plan, plan::make_plan(inputs.request, job_types::traits()));
+  conceal_all(inputs, plan);
+  TRY(check_step(command, inputs, plan));
   ASSIGN(auto found, find_cluster(command.context, inputs.request.name_space));
   Connection connection(std::move(found), Access::write);  // dry runs and access reviews
   connection.client.on_secret([&inputs](const Json& read) { conceal_also(inputs, cluster::secrets_of(read)); });

@@ -165,13 +165,16 @@ Result<plan::Plan> plan_in_cluster(plan::Request request, const cluster::Facts& 
   return plan;
 }
 
+Result<void> check_step(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan) {
+  TRY(step::check_sources(inputs.request.inputs));
+  TRY(step::check_model_place(inputs));
+  TRY(step::check_parameters(inputs, plan));
+  TRY(step::check_outputs(inputs, command.record, command.exit_code_file, command.flags));
+  return allow_log_files(plan);
+}
+
 int run_in_cluster(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan) {
-  if (auto checked = step::check_sources(inputs.request.inputs); !checked) return fail(command, checked.error());
-  if (auto checked = step::check_model_place(inputs); !checked) return fail(command, checked.error());
-  if (auto checked = step::check_parameters(inputs, plan); !checked) return fail(command, checked.error());
-  if (auto checked = step::check_outputs(inputs, command.record, command.exit_code_file, command.flags); !checked)
-    return fail(command, checked.error());
-  if (auto allowed = allow_log_files(plan); !allowed) return fail(command, allowed.error());
+  if (auto checked = check_step(command, inputs, plan); !checked) return fail(command, checked.error());
   auto place = find_cluster(command.context, inputs.request.name_space);
   if (!place) return fail(command, place.error());
   auto recorder = recorder_for(command, inputs);

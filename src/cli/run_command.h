@@ -17,6 +17,10 @@ Result<std::unique_ptr<Recorder>> recorder_for(const StepCommand& command, const
 // Errors: input.
 Result<plan::Plan> plan_in_cluster(plan::Request request, const cluster::Facts& facts, const std::string& name_space);
 
+// What can be checked of a step in a cluster without a server: that its inputs are there, its outputs can be written, and the logs that are wanted
+// can be followed. `plan`: as known without a cluster. Errors: usage, input.
+Result<void> check_step(const StepCommand& command, const step::Inputs& inputs, const plan::Plan& plan);
+
 // report(), and the same in the container's termination message.
 int fail(const StepCommand& command, const Error& error);
 

@@ -176,8 +176,8 @@ def environment(api, tmp_path):
     return {"KUBECONFIG": str(tmp_path / "config"), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "NO_COLOR": "1"}
 
 
-def trainstep(environment, *words):
-    return subprocess.run([PROGRAM, *words], env=environment, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+def trainstep(environment, *words, cwd=None):
+    return subprocess.run([PROGRAM, *words], env=environment, cwd=cwd, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
 
 
 def event(reason, message):
@@ -440,6 +440,28 @@ def test_check_rejects_an_argument_that_the_kernel_does_not_accept(api, environm
     assert ended.returncode == 2
     assert "train_specification: an argument of the program's command line has 200000 bytes" in ended.stderr
     assert api.written() == []
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--metrics", "folder"], "metrics: folder is a folder, but a file is written there"),
+        (["--report", "file/report.html"], "file is not a folder; choose another path"),
+        (["--model-dir", "file/model"], "file is not a folder; choose another path"),
+        (["--report", "same", "--metrics", "same"], "both name same"),
+        (["--report", "model/report.html", "--model-dir", "model"], "is in model_dir, which is replaced as a whole"),
+    ],
+)
+def test_check_says_what_run_says_of_paths_of_the_step_and_creates_nothing(api, environment, tmp_path, words, said):
+    step = tmp_path / "step"
+    (step / "folder").mkdir(parents=True)
+    (step / "file").touch()
+    words = ["--context", "c", "--train-specification", json.dumps({"image": "a", "command": ["train"]}), *words]
+    ran, checked = (trainstep(environment, command, *words, cwd=step) for command in ("run", "check"))
+    assert said in ran.stderr, ran.stderr
+    assert (checked.returncode, checked.stdout, checked.stderr) == (ran.returncode, "", ran.stderr)
+    assert sorted(path.name for path in step.iterdir()) == ["file", "folder"]
+    assert api.requests == []
 
 
 @pytest.mark.parametrize("command", ["run", "check"])
