@@ -64,7 +64,7 @@ def read_result(run_id: str, folder: pathlib.Path, exit_code: int, model: Path, 
         exit_code=exit_code,
         job_name=name.read_text(encoding="utf-8").strip() if name.exists() else "",
         model_dir=pathlib.Path(model) if here else None,
-        metrics={name: value for name, value in _programs_object(folder / FILES["metrics"]).items() if isinstance(value, (int, float))},
+        metrics={name: value for name, value in _programs_object(folder / FILES["metrics"]).items() if isinstance(value, (int, float)) and not isinstance(value, bool)},
         results=_typed(results, _types(specification)),
         report=report if report.exists() else None,
     )

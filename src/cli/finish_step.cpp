@@ -91,6 +91,7 @@ void finish_step(Loop& loop, Listeners& listeners, const step::Inputs& inputs, c
     return {};
   };
   for (const auto& line : step::unread_metrics(outcome, reader)) log.write(loop.now(), log::Level::warning, line);
+  for (const auto& line : step::other_members(outcome, reader)) log.write(loop.now(), log::Level::warning, line);
   const auto* report = report_target(inputs);
   const auto secrets = step::secrets_of(inputs, plan);
   auto left_out = step::redact(outcome, secrets);

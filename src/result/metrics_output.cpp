@@ -46,7 +46,6 @@ std::string with_quoted_words(std::string_view text) {
 }
 
 void add_members(const Json& object, std::vector<Metric>& metrics) {
-  if (!object.is_object()) return;
   for (const auto& [name, value] : object.items())
     if (const auto read = metric_value(value)) metrics.push_back({name, *read, false});
 }
@@ -75,14 +74,19 @@ Shape shape_of(const Json& json) {
   return Shape::plain;
 }
 
-std::vector<Metric> read_v2(const Json& outputs) {
-  std::vector<Metric> metrics;
-  for (const auto& output : outputs) {
+// The objects whose members are metrics, in all shapes but a list.
+std::vector<const Json*> objects_of_metrics(const Json& json) {
+  std::vector<const Json*> objects;
+  const auto shape = shape_of(json);
+  if (shape == Shape::plain) objects.push_back(&json);
+  if (shape == Shape::metadata) objects.push_back(find(json, "metadata"));
+  if (shape != Shape::outputs) return objects;
+  for (const auto& output : *find(json, "artifacts")) {
     const auto* artifacts = find(output, "artifacts");
     if (artifacts == nullptr || !artifacts->is_array() || artifacts->empty()) continue;
-    if (const auto* metadata = find(artifacts->front(), "metadata")) add_members(*metadata, metrics);
+    if (const auto* metadata = find(artifacts->front(), "metadata"); metadata != nullptr && metadata->is_object()) objects.push_back(metadata);
   }
-  return metrics;
+  return objects;
 }
 
 }  // namespace
@@ -98,17 +102,9 @@ std::optional<double> metric_value(const Json& json) {
 Result<std::vector<Metric>> read_metrics(std::string_view text, std::string_view what) {
   ASSIGN(const auto json, read_answer(with_quoted_words(text), what));
   if (!json.is_object()) return input_error(fmt::format("{}: expected a JSON object of names and numbers, got {}", what, type_name(json)));
-  switch (shape_of(json)) {
-    case Shape::list:
-      return read_v1(*find(json, "metrics"), what);
-    case Shape::outputs:
-      return read_v2(*find(json, "artifacts"));
-    case Shape::metadata:
-    case Shape::plain:
-      break;
-  }
+  if (shape_of(json) == Shape::list) return read_v1(*find(json, "metrics"), what);
   std::vector<Metric> metrics;
-  add_members(shape_of(json) == Shape::metadata ? *find(json, "metadata") : json, metrics);
+  for (const auto* object : objects_of_metrics(json)) add_members(*object, metrics);
   return metrics;
 }
 
@@ -121,6 +117,19 @@ Json members_besides_metrics(std::string_view text) {
         written != nullptr ? !std::ranges::count(not_finite, *written) : !value.is_null() && !value.is_number())
       members.emplace_back(name, value);
   return make_object(std::move(members));
+}
+
+std::vector<std::string> members_without_number(std::string_view text) {
+  std::vector<std::string> names;
+  const auto json = read_answer(with_quoted_words(text), "metrics");
+  if (!json || !json->is_object()) return names;
+  for (const auto* object : objects_of_metrics(*json))
+    for (const auto& [name, value] : object->items())
+      if (!metric_value(value)) names.push_back(name);
+  if (shape_of(*json) == Shape::list)
+    for (const auto& [name, value] : json->items())
+      if (name != "metrics") names.push_back(name);
+  return names;
 }
 
 }  // namespace trainstep::result

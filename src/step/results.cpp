@@ -23,6 +23,14 @@ namespace trainstep::step {
 namespace {
 
 constexpr std::size_t max_inline_text_length = 4096;
+constexpr std::size_t max_listed_names = 12;
+
+// "a, b and 3 more".
+std::string listed(std::vector<std::string> names) {
+  const auto more = names.size() - std::min(names.size(), max_listed_names);
+  names.resize(names.size() - more);
+  return join(names, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
+}
 
 // In the order of their first appearance, found by name.
 class MetricList {
@@ -171,6 +179,27 @@ std::vector<std::string> unread_metrics(const run::Outcome& outcome, const FileR
   return sentences;
 }
 
+std::vector<std::string> other_members(const run::Outcome& outcome, const FileReader& read_file) {
+  std::vector<std::string> sentences;
+  for (const auto& output : outcome.outputs) {
+    if (!output.present || output.earlier || output.no_file || !(names_metrics(output.name) || names_metrics(output.step_path))) continue;
+    auto text = metrics_text(output);
+    if (output.artifact && !output.path.empty())
+      if (auto written = read_file(output.path, max_metrics_file_size)) text = std::move(*written);
+    if (!text || !result::read_metrics(*text, output.name)) continue;
+    const auto besides = result::members_besides_metrics(*text);
+    std::vector<std::string> kept, omitted;
+    for (auto& name : result::members_without_number(*text)) {
+      const bool stays = output.step_path.empty() || (output.step_path == "metrics" && besides.contains(name));
+      (stays ? kept : omitted).push_back(std::move(name));
+    }
+    for (auto& [names, end] : {std::pair(&kept, "in the file, but not among the metrics"), std::pair(&omitted, "omitted from the file")})
+      if (const bool one = names->size() == 1; !names->empty())
+        sentences.push_back(fmt::format("{}: {} {}: {}", output.name, listed(*names), one ? "is not a number" : "are not numbers", end));
+  }
+  return sentences;
+}
+
 bool has_model(const run::Outcome& outcome) {
   return std::ranges::any_of(outcome.outputs,
                              [](const run::OutputFound& o) { return o.artifact && o.step_path == "model_dir" && o.present && !o.earlier; });
@@ -191,7 +220,6 @@ Json all_metrics(const std::vector<result::Metric>& metrics) {
 }
 
 std::optional<std::string> left_out_metrics(const StepSummary& summary) {
-  constexpr std::size_t most = 12;
   const auto leaves_out = [&](const OutputTarget& target) {
     return !target.path.empty() && (target.name == "mlpipeline_metrics" || (target.name == "metrics" && !summary.inputs.python_json));
   };
@@ -199,10 +227,9 @@ std::optional<std::string> left_out_metrics(const StepSummary& summary) {
   for (const auto& metric : summary.metrics)
     if (!std::isfinite(metric.value)) names.push_back(fmt::format("{}={}", metric.name, number_text(metric.value)));
   if (names.empty() || std::ranges::none_of(summary.inputs.targets, leaves_out)) return std::nullopt;
-  const auto count = names.size();
-  names.resize(std::min(count, most));
-  return fmt::format("metrics: {}{} {} omitted from the file: {}", join(names, ", "), count > most ? fmt::format(" and {} more", count - most) : "",
-                     count == 1 ? "is" : "are", count == 1 ? "not a valid JSON number" : "not valid JSON numbers");
+  const bool one = names.size() == 1;
+  return fmt::format("metrics: {} {} omitted from the file: {}", listed(std::move(names)), one ? "is" : "are",
+                     one ? "not a valid JSON number" : "not valid JSON numbers");
 }
 
 Json results_object(const run::Outcome& outcome, const Inputs& inputs, const FileReader& read_file) {

@@ -35,6 +35,10 @@ std::vector<result::Metric> final_metrics(const run::Outcome& outcome, const Fil
 // For those of these files that cannot be read: why, one sentence each.
 std::vector<std::string> unread_metrics(const run::Outcome& outcome, const FileReader& read_file);
 
+// What stands in an output that is named after metrics, but is not a number: one sentence each for what stays in its file, and for what the step
+// omits when it writes the file.
+std::vector<std::string> other_members(const run::Outcome& outcome, const FileReader& read_file);
+
 // Whether the program left a model, or gave its location. Metadata alone do not count, nor does a value of that name.
 bool has_model(const run::Outcome& outcome);
 

@@ -233,6 +233,17 @@ def test_metrics_that_are_the_programs_own_may_be_anything(script, content):
     """)
 
 
+def test_only_numbers_are_metrics_of_the_result(script):
+    script("""
+    def train(metrics: trainstep.OutputPath):
+        with open(metrics, "w") as file:
+            file.write('{"accuracy": 0.5, "converged": true, "split": "test", "best": null}')
+
+    result = trainstep.run(train)
+    assert result.metrics == {"accuracy": 0.5}, result
+    """)
+
+
 def test_specification_may_be_a_file_a_text_or_image_and_command(script):
     output = script("""
         import base64, pathlib, json

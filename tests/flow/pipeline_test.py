@@ -140,6 +140,15 @@ def test_a_metric_that_is_not_a_number_is_reported_and_shown(step):
     assert sentence in task.log and sentence in step.stored("report")
 
 
+def test_what_is_not_a_number_among_the_programs_metrics_is_reported(step):
+    step.delivered = {"model_dir": MODEL, "metrics": {"": '{"accuracy": 0.9, "converged": true, "split": "test", "best": null}'}}
+    step.log = "loss=0.5\n"
+    task = step.run()
+    assert json.loads(step.stored("metrics")) == {"accuracy": 0.9, "loss": 0.5, "converged": True, "split": "test"}
+    for line in ("metrics: converged, split are not numbers: in the file, but not among the metrics", "metrics: best is not a number: omitted from the file"):
+        assert task.log.count(line) == 1, task.log
+
+
 OTHER = {
     "a table": {"metrics": {"": "epoch,loss\n1,0.5\n"}},
     "a folder": {"metrics": {"/train.json": "{}", "/test.json": "{}"}},

@@ -128,6 +128,38 @@ TEST_CASE("metrics of the step's own file that cannot be read are reported") {
   CHECK(final_metrics(outcome, [](const std::string&, std::size_t) -> Result<std::string> { return std::string(R"({"acc": 0.5})"); }).empty());
 }
 
+TEST_CASE("what is not a number among the program's own metrics is reported by name, and whether it stays in the file") {
+  run::Outcome outcome;
+  auto& output = outcome.outputs.emplace_back();
+  output.name = output.step_path = "metrics";
+  output.path = "/m";
+  output.present = output.artifact = true;
+  const auto told = [&](const std::string& file) {
+    return join(other_members(outcome, [&](const std::string&, std::size_t) -> Result<std::string> { return file; }), "; ");
+  };
+  const std::string own = R"({"a": true, "acc": 0.5, "text": "0.5", "nan": NaN, "split": "test", "none": null, "deep": {"b": 1}})";
+  CHECK(told(R"({"acc": 0.5, "text": "0.5", "nan": NaN})").empty());
+  CHECK(told(own) ==
+        "metrics: a, split, deep are not numbers: in the file, but not among the metrics; metrics: none is not a number: omitted from the file");
+  CHECK(told(R"({"metadata": {"acc": 0.5, "ok": true}})") == "metrics: ok is not a number: omitted from the file");
+  CHECK(told(R"({"metrics": [{"name": "acc", "numberValue": 0.5}], "by": "me"})") == "metrics: by is not a number: omitted from the file");
+  CHECK(told(R"({"acc": 0.5)").empty());  // unread_metrics() reports that
+  output.step_path.clear();               // the step does not write it
+  CHECK(told(own) == "metrics: a, split, none, deep are not numbers: in the file, but not among the metrics");
+  output.name = "evaluation";
+  CHECK(told(own).empty());
+}
+
+TEST_CASE("values that the program returned as metrics are reported if they are not numbers") {
+  run::Outcome outcome;
+  auto& output = outcome.outputs.emplace_back();
+  output.name = output.step_path = "metrics";
+  output.present = true;
+  output.value = Json{{"acc", 0.5}, {"converged", true}};
+  const auto told = other_members(outcome, [](const std::string&, std::size_t) -> Result<std::string> { return input_error("no file is read"); });
+  CHECK(told == std::vector<std::string>{"metrics: converged is not a number: in the file, but not among the metrics"});
+}
+
 TEST_CASE("metrics are read from the outputs that are named so, by any spelling, and from no other") {
   run::Outcome outcome;
   const auto add = [&](const std::string& name, double value) {
