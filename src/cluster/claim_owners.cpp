@@ -13,7 +13,6 @@ namespace trainstep::cluster {
 namespace {
 
 constexpr int max_conflicts = 5;
-constexpr const char* maker_label = "app.kubernetes.io/managed-by";
 
 Json owners_of(const Json& object) {
   const auto* owners = at(metadata_of(object), "ownerReferences");
@@ -50,11 +49,11 @@ Json change_to(const Json& claim, Json owners) { return owners == owners_of(clai
 
 }  // namespace
 
-Json claim_labels(const std::string& run) { return {{maker_label, "trainstep"}, {std::string(run_label), run}}; }
+Json claim_labels(const std::string& run) { return {{std::string(manager_label), std::string(manager)}, {std::string(run_label), run}}; }
 
 bool is_made_for_jobs(const Json& claim, const std::string& run) {
   const auto* labels = at(metadata_of(claim), "labels");
-  return text(labels, maker_label) == "trainstep" && (!owners_of(claim).empty() || text(labels, run_label) == run);
+  return text(labels, manager_label) == manager && (!owners_of(claim).empty() || text(labels, run_label) == run);
 }
 
 Json owners_for(const Json& job) {

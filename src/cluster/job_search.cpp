@@ -37,7 +37,7 @@ void JobSearch::look(std::size_t candidate) {
       answer = tl::unexpected(kube::ApiError{{ErrorKind::unavailable, "get " + m_job + ": the answer is not an object"}, 502, {}, {}, {}});
     const auto done = std::exchange(m_done, nullptr);  // the callback may destroy this object
     if (answer) {
-      const bool ours = text(at(metadata_of(*answer), "labels"), run_label) == m_run;
+      const bool ours = is_of_run(*answer, m_run);
       return done(ours ? std::optional(Found{resource, std::move(*answer)}) : std::nullopt);
     }
     const auto& problem = answer.error();

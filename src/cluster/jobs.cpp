@@ -68,7 +68,7 @@ void next(kube::Client& client, const std::shared_ptr<Search>& search) {
   const auto resource = search->resources.front();
   const kube::Path path{std::string(resource.group_version), std::string(resource.plural), search->name_space, "", ""};
   client
-      .list(path, {{"labelSelector", "app.kubernetes.io/managed-by=trainstep"}}, {is_away(search->found) ? Duration(0) : jobs_timeout},
+      .list(path, {{"labelSelector", jobs_selector()}}, {is_away(search->found) ? Duration(0) : jobs_timeout},
             [&client, search, resource](auto answer) { take(client, search, resource, std::move(answer)); })
       .detach();
 }

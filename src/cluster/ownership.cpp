@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/ownership.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -62,6 +64,12 @@ void own(Json& object, const Facts& facts) {
       {{{"apiVersion", facts.workflow->api_version}, {"kind", "Workflow"}, {"name", facts.workflow->name}, {"uid", facts.workflow->uid}}});
 }
 
+std::string jobs_selector() { return fmt::format("{}={}", manager_label, manager); }
+
+bool is_of_run(const Json& job, std::string_view run) { return entry(job, "labels", run_label) == run && manager_of(job) == manager; }
+
+std::string manager_of(const Json& job) { return entry(job, "labels", manager_label); }
+
 bool is_of_workflow(const Json& job, const Workflow& workflow) { return entry(job, "labels", workflow_label) == label_value(workflow.name); }
 
 std::optional<result::VerdictClass> outcome_of(const Json& job) {
@@ -82,7 +90,7 @@ bool is_of_later_attempt(const Json& job, std::optional<Time> began) {
 
 Existing judge_existing(const Json& object, const plan::Plan& plan, const job_types::JobType& job_type, const std::string& attempt,
                         std::optional<Time> began) {
-  if (entry(object, "labels", run_label) != plan.run_id) return Existing::foreign;
+  if (!is_of_run(object, plan.run_id)) return Existing::foreign;
   if (is_of_later_attempt(object, began)) return Existing::later_attempt;
   const auto* metadata = trainstep::find(object, "metadata");
   if (trainstep::find(*metadata, "deletionTimestamp") != nullptr) return Existing::terminating;

@@ -13,7 +13,9 @@
 
 namespace trainstep::cluster {
 
-// Labels and annotations of the job; the run label and the spec hash annotation are set by the plan (job_types/object.h).
+// Labels and annotations of the job; the first two labels and the spec hash annotation are set by the plan (job_types/object.h).
+inline constexpr std::string_view manager_label = "app.kubernetes.io/managed-by";
+inline constexpr std::string_view manager = "trainstep";  // its value
 inline constexpr std::string_view run_label = "trainstep.dev/run";
 inline constexpr std::string_view attempt_annotation =
     "trainstep.dev/created-by";  // random for each process: identifies our own create if its response is lost
@@ -22,6 +24,13 @@ inline constexpr std::string_view workflow_label = "trainstep.dev/workflow";  //
 inline constexpr std::string_view began_annotation = "trainstep.dev/attempt-began";
 inline constexpr std::string_view outcome_annotation = "trainstep.dev/outcome";  // "succeeded", "user", …: the step has reported to its pipeline
 inline constexpr std::string_view data_annotation = "trainstep.dev/data";        // "gone": what it delivered through its prefix or its record
+
+// Selects the jobs of all runs in a list.
+std::string jobs_selector();
+// A job is one of a run by both labels: what `run` adopts, ends and deletes is what `list`, `logs`, `attach` and `stop` find.
+bool is_of_run(const Json& job, std::string_view run);
+// The value of its manager_label.
+std::string manager_of(const Json& job);
 
 // Adds labels (pipeline run, workflow) to job and pods, and to the job its attempt and the owner reference to the Workflow; never to the step's pod,
 // which Argo may recreate.

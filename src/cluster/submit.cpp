@@ -83,6 +83,9 @@ Error as_error(kube::ApiError problem) {
   return std::move(problem.error);
 }
 
+// Of a job that has the id of a run, but is not one.
+std::string of_other_manager(const Json& job) { return fmt::format(": its label {} is \"{}\", not \"{}\"", manager_label, manager_of(job), manager); }
+
 Error unmarked(const std::string& lost) {
   if (lost == "name")
     return input_error(
@@ -357,7 +360,8 @@ void Submission::decide_on(Json object) {
                                                     shown_name(), job_types::spec_hash_annotation)});
     case Existing::foreign:
       return fail({ErrorKind::conflict,
-                   fmt::format("{} already exists and does not belong to this run; delete it, or use another model_name or run id", shown_name())});
+                   fmt::format("{} already exists and does not belong to this run{}; delete it, or use another model_name or run id", shown_name(),
+                               text(at(metadata_of(object), "labels"), run_label) == m_plan.run_id ? of_other_manager(object) : "")});
   }
 }
 

@@ -251,7 +251,7 @@ TEST_CASE_METHOD(Removal, "an attempt does not follow the job of a later attempt
 }
 
 TEST_CASE_METHOD(Removal, "a cancel before a job is known leaves alone what another step has made for this run") {
-  found["metadata"]["labels"]["trainstep.dev/run"] = plan.run_id;
+  found["metadata"]["labels"] = {{"app.kubernetes.io/managed-by", "trainstep"}, {"trainstep.dev/run", plan.run_id}};
   found["metadata"]["annotations"]["trainstep.dev/spec-hash"] = plan.spec_hash;
   bool is_ours = false, is_served = true;
   SECTION("with the same inputs") { is_ours = true; }
@@ -268,6 +268,10 @@ TEST_CASE_METHOD(Removal, "a cancel before a job is known leaves alone what anot
     found["metadata"]["labels"]["trainstep.dev/workflow"] = "other";
   }
   SECTION("with unknown inputs") { found["metadata"].erase("annotations"); }
+  SECTION("that another program manages") {
+    found["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "Helm";
+    is_served = false;
+  }
   SECTION("of a different run") {
     found["metadata"]["labels"]["trainstep.dev/run"] = "other";
     is_served = false;

@@ -32,6 +32,7 @@ Facts in_workflow(const std::string& name) {
 
 Json stamped(const plan::Plan& plan, const Facts& facts, const std::string& attempt = "attempt-1", std::string_view version = {}) {
   auto object = rendered(plan, version);
+  object["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "trainstep";
   stamp(object, facts, "team-a", attempt);
   return object;
 }
@@ -99,6 +100,10 @@ TEST_CASE("owner of an existing job") {
   };
   auto stranger = earlier;
   stranger["metadata"]["labels"]["trainstep.dev/run"] = "run-2";
+  auto of_helm = earlier;
+  of_helm["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "Helm";
+  auto of_nobody = earlier;
+  of_nobody["metadata"]["labels"].erase("app.kubernetes.io/managed-by");
   auto unlabelled = earlier;
   unlabelled["metadata"].erase("labels");
   auto going = earlier;
@@ -142,7 +147,7 @@ TEST_CASE("owner of an existing job") {
   CHECK(judge(other_spec) == Existing::other_spec);
   CHECK(judge(no_hash) == Existing::unknown_spec);
   CHECK(judge(stranger) == Existing::foreign);
-  CHECK(judge(unlabelled) == Existing::foreign);
+  for (const auto& job : {of_helm, of_nobody, unlabelled}) CHECK(judge(job) == Existing::foreign);
   CHECK(judge(going) == Existing::terminating);
   CHECK(judge(strange_and_going) == Existing::foreign);
   for (const auto* text : {"{}", R"({"metadata": 1})", R"({"metadata": {"labels": []}})", R"({"metadata": {"labels": {"trainstep.dev/run": 1}}})"})

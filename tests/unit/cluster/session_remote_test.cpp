@@ -52,7 +52,7 @@ struct Behind {
     const auto its = *plan({}, "there");
     Json object = {{"apiVersion", "batch/v1"}, {"kind", "Job"}};
     object["metadata"] = {{"name", its.job_name}, {"uid", "u"}, {"resourceVersion", "5"}, {"creationTimestamp", to_rfc3339(made)}};
-    object["metadata"]["labels"] = {{"trainstep.dev/run", its.run_id}};
+    object["metadata"]["labels"] = {{"app.kubernetes.io/managed-by", "trainstep"}, {"trainstep.dev/run", its.run_id}};
     object["metadata"]["annotations"] = {{std::string(job_types::spec_hash_annotation), its.spec_hash}, {"trainstep.dev/created-by", "before"}};
     object["status"] = {{"startTime", to_rfc3339(made)}, {"active", 1}, {"ready", 1}};
     return object;

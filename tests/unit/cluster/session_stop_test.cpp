@@ -63,7 +63,7 @@ struct Starting {
       return Reply::text(to_text(Json{{"metadata",
                                        {{"name", name},
                                         {"uid", "u"},
-                                        {"labels", {{"trainstep.dev/run", "run-1"}}},
+                                        {"labels", {{"app.kubernetes.io/managed-by", "trainstep"}, {"trainstep.dev/run", "run-1"}}},
                                         {"annotations", {{"trainstep.dev/spec-hash", plan()->spec_hash}}}}}}));
     if (path.ends_with("/workflows/wf"))
       return Reply::text(

@@ -106,7 +106,8 @@ TEST_CASE_METHOD(Refused, "at the end of a step the data of its job is removed, 
 
 TEST_CASE_METHOD(Refused, "the data of a job that an earlier attempt has left running stays") {
   live();
-  there = to_text({{"metadata", {{"name", job}, {"uid", "u"}, {"labels", {{"trainstep.dev/run", "run-1"}}}}}});
+  there = to_text(
+      {{"metadata", {{"name", job}, {"uid", "u"}, {"labels", {{"app.kubernetes.io/managed-by", "trainstep"}, {"trainstep.dev/run", "run-1"}}}}}});
   CHECK(conclude().empty());
   CHECK(objects.contains(data()));
 }

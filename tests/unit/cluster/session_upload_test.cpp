@@ -114,7 +114,9 @@ TEST_CASE_METHOD(Step, "inputs uploaded before a failure are removed again, unle
 TEST_CASE_METHOD(Step, "inputs that the job of an earlier attempt may need stay") {
   const bool there = GENERATE(true, false);
   const auto name = options.make_plan(Facts(), "")->job_name;
-  job = there ? Reply::text(to_text({{"metadata", {{"name", name}, {"uid", "u"}, {"labels", {{"trainstep.dev/run", "run-1"}}}}}}))
+  job = there ? Reply::text(to_text(
+                    {{"metadata",
+                      {{"name", name}, {"uid", "u"}, {"labels", {{"app.kubernetes.io/managed-by", "trainstep"}, {"trainstep.dev/run", "run-1"}}}}}}))
               : refusal(403, "Forbidden");
   refuse_second();
   begin();

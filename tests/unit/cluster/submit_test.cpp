@@ -36,6 +36,7 @@ struct Server {
   std::optional<AttemptOrder> order;
   std::unique_ptr<Submission> submission;
 
+  Server() { plan.labels.emplace_back("app.kubernetes.io/managed-by", "trainstep"); }
   Reply answer(const FakeTransport::Asked& request) {
     const auto& path = request.request.url.path;
     if (path.ends_with("/batch/v1") && !discoveries.empty()) {
@@ -104,7 +105,7 @@ struct Server {
             {"metadata",
              {{"name", plan.job_name},
               {"uid", "u-0"},
-              {"labels", {{"trainstep.dev/run", plan.run_id}}},
+              {"labels", {{"app.kubernetes.io/managed-by", "trainstep"}, {"trainstep.dev/run", plan.run_id}}},
               {"annotations", {{"trainstep.dev/created-by", "attempt-0"}, {"trainstep.dev/spec-hash", plan.spec_hash}}}}}};
   }
   void begins_at(const char* time) {
@@ -274,6 +275,19 @@ TEST_CASE_METHOD(Server, "the job of an earlier attempt is adopted, and its star
   CHECK(began_by(patches[0]) == facts.began);
 }
 
+TEST_CASE_METHOD(Server, "a job of this run that another program manages is not adopted, as trainstep stop would not find it") {
+  job = of_an_earlier_attempt();
+  job["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "Helm";
+  submit();
+  REQUIRE(result);
+  REQUIRE_FALSE(*result);
+  CHECK(result->error().kind == ErrorKind::conflict);
+  CHECK_THAT(result->error().message,
+             Contains("does not belong to this run: its label app.kubernetes.io/managed-by is \"Helm\", not \"trainstep\"; delete it"));
+  CHECK(patches.empty());
+  CHECK(deleted.empty());
+}
+
 TEST_CASE_METHOD(Server, "a job whose claim does not exist is not created, but an existing one is adopted") {
   plan.nodes.absent = "datta";
   SECTION("none exists") {
@@ -327,7 +341,6 @@ TEST_CASE_METHOD(Server, "a webhook that removes the job's identifying labels is
     lost = "label trainstep.dev/run";
   }
   SECTION("the label by which other commands list it") {
-    plan.labels.emplace_back("app.kubernetes.io/managed-by", "trainstep");
     webhook = [](Json& made) { made["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "Helm"; };
     lost = "label app.kubernetes.io/managed-by";
   }
