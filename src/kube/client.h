@@ -112,7 +112,7 @@ class Client {
   void cancel_stream(http::Transport::Id id);
   void hold_stream(http::Transport::Id id, bool held);
   // For users of streams: `who` has failed at least twice in a row; works again; no longer exists (not needed after works()).
-  void failing(const void* who, const ApiError& error) { m_connection_health.failing(who, error); }
+  void failing(const void* who, const ApiError& error, bool breaks = false) { m_connection_health.failing(who, error, breaks); }
   void works(const void* who) { m_connection_health.works(who); }
   void forget(const void* who) { m_connection_health.forget(who); }
   // The delay after `tries` failed attempts (from 1): exponential, with jitter, at least `floor`, of which at most 30 s count.

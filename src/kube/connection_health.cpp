@@ -5,9 +5,10 @@
 
 namespace trainstep::kube {
 
-void ConnectionHealth::failing(const void* who, const ApiError& error) {
-  m_failing[who] = error.status != 0;
-  const auto* form = error.status == 0                        ? "cannot reach the API server ({})"
+void ConnectionHealth::failing(const void* who, const ApiError& error, bool breaks) {
+  m_failing[who] = error.status != 0 || breaks;
+  const auto* form = error.status == 0 && breaks              ? "connections to the API server break early ({})"
+                     : error.status == 0                      ? "cannot reach the API server ({})"
                      : error.reason == not_the_servers_reason ? "the server is not an API server ({})"
                                                               : "the API server returned {1} ({0})";
   m_reason = fmt::format(fmt::runtime(form), error.error.message, error.status);

@@ -23,7 +23,8 @@ class ConnectionHealth {
   // Called from the loop, never from within the functions below.
   void on_change(OnChange notify) { m_on_change = std::move(notify); }
 
-  void failing(const void* who, const ApiError& error);
+  // `breaks`: there was a response, but its connection broke soon.
+  void failing(const void* who, const ApiError& error, bool breaks = false);
   void works(const void* who);
   void forget(const void* who) { m_failing.erase(who); }
 

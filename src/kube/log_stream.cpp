@@ -14,6 +14,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "http/lines.h"
+#include "kube/early_breaks.h"
 #include "kube/log_cursor.h"
 #include "kube/log_line.h"
 #include "kube/log_refusal.h"
@@ -75,7 +76,8 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   void at_end();
   void refused(const ApiError& error);
   void again(Duration at_least, Duration at_most, std::optional<Duration> floor = {});
-  void steady() { tries = 0; }
+  void steady();
+  void proved();
   void clear_held_lines() { held_lines_timer = {}; }
   void give_up(const std::string& why);
   void pod_gone() { give_up(abandoned_because); }
@@ -120,6 +122,7 @@ struct LogStream::State : std::enable_shared_from_this<LogStream::State> {
   std::string abandoned_because = "the pod is gone";
   Timer pause;
   Timer steady_timer;
+  EarlyBreaks early_breaks;
   Timer held_lines_timer;
   bool closed = false;
   bool held = false;
@@ -175,6 +178,7 @@ void LogStream::State::open() {
   stamp.reset();
   lines.reset();
   cursor.begin();
+  early_breaks.begins();
   http::Query query{{"container", source.container}, {"timestamps", "true"}};
   if (!reading_rest) query.emplace_back("follow", "true");
   if (previous) query.emplace_back("previous", "true");
@@ -244,8 +248,19 @@ void LogStream::State::head(const http::Response& response) {
   opened = served = true;
   refusals = absences = 0;
   refusal_reported = false;
-  client.works(this);
+  early_breaks.accepted();
+  if (!early_breaks.any()) client.works(this);
   steady_timer = client.loop().timer(steady_after, here(&State::steady));
+}
+
+void LogStream::State::steady() {
+  tries = 0;
+  proved();
+}
+
+void LogStream::State::proved() {
+  early_breaks.good();
+  client.works(this);
 }
 
 void LogStream::State::done(const Result<http::Response>& response) {
@@ -253,11 +268,16 @@ void LogStream::State::done(const Result<http::Response>& response) {
   steady_timer.cancel();
   if (retired) return;
   const auto what = "read the log of pods/" + source.pod;
-  if (response && response->status / 100 == 2) return page ? refused(not_the_servers(what + ": the answer is an HTML page, not a log")) : at_end();
+  if (response && response->status / 100 == 2) {
+    if (page) return refused(not_the_servers(what + ": the answer is an HTML page, not a log"));
+    proved();
+    return at_end();
+  }
   const auto error = client.error_of(what, response);
   if (error.status != 0) return refused(error);
   if (refusals > 0) give_up_at.set(refusals_end);  // time without any response does not count
-  if (tries > 0) client.failing(this, error);
+  early_breaks.broke();
+  if (tries > 0) client.failing(this, error, early_breaks.any());
   again(Duration(0), Duration::max());
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "http/lines.h"
+#include "kube/early_breaks.h"
 #include "kube/version.h"
 #include "kube/watch_event.h"
 
@@ -48,6 +49,7 @@ struct Watch::State : std::enable_shared_from_this<Watch::State> {
   bool tell(WatchEvent event);
   void done(Result<http::Response> response);
   void steady();
+  void proved();
   void silent();
   void unheard();
   void listen();
@@ -70,6 +72,7 @@ struct Watch::State : std::enable_shared_from_this<Watch::State> {
   http::Transport::Id stream = 0;
   Timer pause;
   Timer steady_timer;
+  EarlyBreaks early_breaks;
   Timer silence_timer;
   std::optional<Time> began;  // when the response on this connection began
   bool bookmarked = false;    // on this connection
@@ -133,6 +136,7 @@ void Watch::State::connect() {
   lines.reset();
   began.reset();
   bookmarked = spoken = moved = false;
+  early_breaks.begins();
   stream = client.stream(options.path, query, options.metadata_only ? accept_metadata : accept, options.timeout + options.silence,
                          {here(&State::head), here(&State::data), here(&State::done)});
   listen();
@@ -143,7 +147,8 @@ void Watch::State::head(const http::Response& response) {
   if (response.status / 100 != 2) return;
   opened = true;
   refusals = unauthorized = 0;
-  client.works(this);
+  early_breaks.accepted();
+  if (!early_breaks.any()) client.works(this);
   steady_timer = client.loop().timer(steady_after, here(&State::steady));
   began = heard;
   listen();
@@ -168,6 +173,12 @@ void Watch::State::unheard() {
 void Watch::State::steady() {
   tries = vain = 0;
   expired = false;
+  proved();
+}
+
+void Watch::State::proved() {
+  early_breaks.good();
+  client.works(this);
 }
 
 void Watch::State::silent() {
@@ -233,6 +244,7 @@ bool Watch::State::tell(WatchEvent event) {
 void Watch::State::done(Result<http::Response> response) {
   stream = 0;
   if (response && response->status / 100 == 2) {
+    proved();
     // A connection that ends this soon, or repeatedly without news, may go through something that does not pass on events. Where nothing happens, a
     // connection brings only bookmarks of the known version for its whole requested time.
     const auto lived = began ? client.loop().now() - *began : Duration{0};
@@ -265,7 +277,8 @@ void Watch::State::again(const std::optional<ApiError>& error) {
   steady_timer.cancel();
   silence_timer.cancel();
   ++tries;
-  if (error && tries > 1) client.failing(this, *error);
+  if (error) early_breaks.broke();
+  if (error && tries > 1) client.failing(this, *error, early_breaks.any());
   const auto floor = error ? error->retry_after : std::nullopt;
   pause = client.loop().timer(client.pause(tries, floor), here(&State::go_on));
 }

@@ -413,6 +413,21 @@ TEST_CASE("after the end, permanent errors are given up, and an API server that 
   }
 }
 
+TEST_CASE("a log whose connections all break early is one trouble, which ends when one has lasted") {
+  Reader r;
+  Words trouble;
+  r.h.client->on_trouble([&](const std::string& reason) { trouble.push_back(reason); });
+  const auto begin = r.h.loop.now();
+  r.h.server.serve([&](const auto& asked) { return log("10:a\n", asked.at - begin < 10min ? Reply::End::cut : Reply::End::open); });
+  r.begin();
+  const Words begun{"connections to the API server break early (read the log of pods/p: the connection was cut)"};
+  r.h.loop.run(10min);
+  CHECK(trouble == begun);
+  r.h.loop.run(90s);
+  CHECK(trouble == Words{begun[0], ""});
+  CHECK(r.told == Words{"a\n"});
+}
+
 TEST_CASE("a log rotated while it was not read is reported as incomplete") {
   Reader r;
   r.h.server.reply(log("10:a\n11:b\n", Reply::End::cut));

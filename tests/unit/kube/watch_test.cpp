@@ -506,6 +506,26 @@ TEST_CASE("a destroyed watch has no pending timers") {
   }
 }
 
+TEST_CASE("watches that all break early are one trouble, which ends when a connection has lasted") {
+  Watcher w;
+  Words trouble;
+  w.h.client->on_trouble([&](const std::string& reason) { trouble.push_back(reason); });
+  const auto begin = w.h.loop.now();
+  const std::string bytes = GENERATE(R"({"type": "ADDED", "obj)", "");  // within an event, or without one
+  w.h.server.serve([&](const auto& asked) {
+    if (asked.query("watch") != "true") return list({pod("a", "7")}, "7");
+    return asked.at - begin < 10min ? events(bytes, Reply::End::cut) : open();
+  });
+  w.begin();
+  const Words begun{"connections to the API server break early (watch pods: the connection was cut)"};
+  w.h.loop.run(10min);
+  CHECK(trouble == begun);
+  w.h.loop.run(30s);  // the longest pause
+  CHECK(trouble == begun);
+  w.h.loop.run(60s);
+  CHECK(trouble == Words{begun[0], ""});
+}
+
 TEST_CASE("a watch that cannot be reopened is reported as trouble") {
   Watcher w;
   Words trouble;
