@@ -19,6 +19,7 @@
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/exit_code_file.h"
+#include "cli/guide.h"
 #include "cli/internal_error.h"
 #include "cli/manual.h"
 #include "cli/print.h"
@@ -167,10 +168,8 @@ Result<ExitCodeFile> open_exit_code_file(const std::string& path, int argc, char
   return ExitCodeFile::open(path);
 }
 
-// Whether what follows -- is for another program.
-bool takes_program(std::string_view command) {
-  return command == "run" || command == "render" || command == "check" || command == "exec" || command == "completion";
-}
+// Completion asks about the words after --.
+bool takes_program(std::string_view command) { return runs_command(command) || command == "completion"; }
 
 int run(int argc, char** argv) {
   Commands commands;

@@ -5,10 +5,12 @@
 
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/completion.h"
 #include "cli/examples.h"
+#include "cli/guide.h"
 #include "cli/print.h"
 #include "job_types/job_type.h"
 #include "result/verdict.h"
@@ -32,6 +34,16 @@ std::vector<std::string> job_type_names() {
 }
 
 constexpr std::size_t help_column = 38;  // after --cluster-configuration-secret TEXT
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(help_column); }
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    auto usage = CLI::Formatter::make_usage(app, std::move(name));
+    if (runs_command(app->get_name())) usage.insert(usage.find_last_not_of('\n') + 1, " [-- COMMAND...]");
+    return usage;
+  }
+};
 
 std::string exit_codes_help() {
   std::string text = "\n\nExit codes:";
@@ -130,7 +142,9 @@ void Commands::add_exec_flags() {
 
 Commands::Commands() {
   app.set_version_flag("--version", "trainstep " TRAINSTEP_VERSION);
-  app.get_formatter()->column_width(help_column);  // the commands share it
+  const auto formatter = std::make_shared<HelpFormatter>();
+  app.formatter(formatter);
+  for (auto* one : app.get_subcommands({})) one->formatter(formatter);
   app.require_subcommand(1);
   app.footer(std::string(app_examples) + exit_codes_help());
   run_flags.add_to(*run);

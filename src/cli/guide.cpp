@@ -6,8 +6,13 @@
 namespace trainstep::cli {
 
 Command command_tree(const CLI::App& app) {
-  Command command{
-      .name = app.get_name(), .summary = app.get_description(), .footer = app.get_footer(), .options = {}, .positionals = {}, .commands = {}};
+  Command command{.name = app.get_name(),
+                  .summary = app.get_description(),
+                  .footer = app.get_footer(),
+                  .options = {},
+                  .positionals = {},
+                  .runs_command = runs_command(app.get_name()),
+                  .commands = {}};
   for (const auto* option : app.get_options()) {
     const bool positional = option->get_positional();
     auto& list = positional ? command.positionals : command.options;
@@ -20,5 +25,7 @@ Command command_tree(const CLI::App& app) {
   for (const auto* subcommand : app.get_subcommands({})) command.commands.push_back(command_tree(*subcommand));
   return command;
 }
+
+bool runs_command(std::string_view command) { return command == "run" || command == "render" || command == "check" || command == "exec"; }
 
 }  // namespace trainstep::cli

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
@@ -32,9 +33,12 @@ struct Command {
   std::string summary;
   std::string footer;  // prose, then "Examples:" and indented lines
   std::vector<Option> options, positionals;
+  bool runs_command = false;  // another program, with its arguments, after --
   std::vector<Command> commands;
 };
 
 Command command_tree(const CLI::App& app);
+
+bool runs_command(std::string_view command);
 
 }  // namespace trainstep::cli

@@ -116,6 +116,7 @@ std::string words_behind(const Command& command) {
   std::string text = command.options.empty() ? "" : " [\\fIOPTIONS\\fR]";
   for (const auto& positional : command.positionals)
     text += positional.required ? fmt::format(" \\fI{}\\fR", plain(positional.name)) : fmt::format(" [\\fI{}\\fR]", plain(positional.name));
+  if (command.runs_command) text += fmt::format(" [{} \\fI{}\\fR]", plain("--"), plain("COMMAND..."));
   return text;
 }
 

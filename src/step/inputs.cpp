@@ -267,7 +267,7 @@ Result<void> read_program(const std::optional<std::vector<std::string>>& command
   if (command) {
     ASSIGN(request.train_specification, specification_of(*command, request));
   } else if (trim(request.train_specification).empty()) {
-    return input_error("train_specification: is missing; pass a KFP component, or {\"image\": …, \"command\": […]}");
+    return input_error("train_specification: is missing; pass a KFP component, {\"image\": …, \"command\": […]}, or a command after --");
   }
   return {};
 }

@@ -181,7 +181,7 @@ CASES = {
     "file of the step in a pipeline's value": (["--executor-input", "{{$}}", *with_plain("--train-parameters", "@/etc/passwd")], ["train_parameters: ", "is not read as a file", "pass the content"]),
     "task configuration": (with_plain("--task-config", {"volumes": [], "hostAliases": [{"ip": "::1"}]}), ["task_config.hostAliases: not supported"]),
     "empty argument of mpirun": (distribution(distribution_type="MPI", mpirun_arguments=["-x", ""]), ["mpirun_arguments[1]: is empty"]),
-    "no specification": ([], ["train_specification: is missing", "image"]),
+    "no specification": ([], ["train_specification: is missing", "image", "a command after --"]),
     "empty specification": (specification(""), ["train_specification: is missing"]),
     "image alone": (specification('{"image": "a"}'), ["train_specification.command: is missing", "python3"]),
     "manifest": (specification("apiVersion: v1\nkind: Pod"), ["Kubernetes manifest", "implementation", "deploymentSpec"]),

@@ -109,6 +109,7 @@ COMMANDS = re.findall(r"^  ([a-z]+) ", help_of().partition("Subcommands:")[2].pa
 def test_help_is_readable_and_ends_with_examples(words):
     text = help_of(*words)
     assert " ".join(["Usage: trainstep", *words]) in text
+    assert ("[OPTIONS] [-- COMMAND...]\n" in text) == (words[-1:] in [("run",), ("render",), ("check",), ("exec",)])
     assert max(len(line) for line in text.splitlines()) <= 150
     assert "\nExamples:\n" in text
     undescribed = [line for line in text.partition("Examples:")[0].splitlines() if re.fullmatch(r"  --\S{1,25}", line)]

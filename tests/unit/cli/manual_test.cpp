@@ -20,6 +20,7 @@ Command program() {
               .footer = "\nSome prose.\n\nExamples:\n  # one\n  run '-x'",
               .options = inputs,
               .positionals = {},
+              .runs_command = true,
               .commands = {}};
   Command check{.name = "check",
                 .summary = "Ask.",
@@ -35,7 +36,7 @@ Command program() {
 TEST_CASE("the manual page names every command, option and exit code") {
   const auto page = manual(program());
   CHECK_THAT(page, Contains(".SH NAME\nprogram \\- ") && Contains(".SH DESCRIPTION\nIt trains.\n"));
-  CHECK_THAT(page, Contains(".SS program run [\\fIOPTIONS\\fR]\nTrain.\n"));
+  CHECK_THAT(page, Contains(".SS program run [\\fIOPTIONS\\fR] [\\-\\- \\fICOMMAND...\\fR]\nTrain.\n"));
   CHECK_THAT(page, Contains(".TP\n\\fB\\-\\-format\\fR text|json\nhow\n"));
   CHECK_THAT(page, Contains(".SS program check [\\fIOPTIONS\\fR] \\fIRUN\\fR\nAsk.\n.TP\n\\fBRUN\\fR\nwhich\n"));
   CHECK_THAT(page, Contains(".TP\n\\fB75\\fR\n"));
