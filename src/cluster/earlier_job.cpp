@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "cluster/first_contact.h"
+
 namespace trainstep::cluster {
 namespace {
 
@@ -13,7 +15,11 @@ constexpr Duration owners_timeout{300'000};
 EarlierJob::EarlierJob(Context context) : m_context(std::move(context)) {}
 
 void EarlierJob::look(const plan::Plan& plan, std::function<void(const JobSearch::Answer&)> done, bool doubts_absence) {
-  m_search = std::make_unique<JobSearch>(m_context.place.client(), plan, m_context.place.name_space(), std::nullopt, std::move(done),
+  const auto looked = [&place = m_context.place, done = std::move(done)](JobSearch::Answer found) {
+    if (!found && place.is_remote()) found.error().error.message += remedy_for(found.error());
+    done(found);
+  };
+  m_search = std::make_unique<JobSearch>(m_context.place.client(), plan, m_context.place.name_space(), std::nullopt, looked,
                                          kube::Retry{owners_timeout, m_context.at_shell}, doubts_absence);
 }
 

@@ -5,23 +5,18 @@
 
 #include <utility>
 
-#include "kube/token_source.h"
-
 namespace trainstep::cluster {
 namespace {
 
 constexpr Duration contact_limit{4'500};
 constexpr kube::Retry contact_retry{Duration(4'000)};
 
-// "it has expired at 2026-11-29T08:00:00.000Z; ", by the server's clock; otherwise empty.
-std::string expiry_in_words(kube::Client& client) {
-  const auto now = client.loop().now() + client.clock().value_or(Duration(0));
-  const auto token = client.credentials().token->token(now);
-  const auto expiry = token ? kube::expiry_of(*token) : std::nullopt;
-  return expiry && *expiry <= now ? fmt::format("it has expired at {}; ", to_rfc3339(*expiry)) : "";
-}
-
 }  // namespace
+
+std::string remedy_for(const kube::ApiError& problem) {
+  const bool others = kube::says_nothing(problem) || problem.reason == kube::not_the_servers_reason;
+  return others ? "; is this the address of an API server?" : "";
+}
 
 FirstContact::FirstContact(kube::Client& client, std::string secret, Done done)
     : m_client(client), m_secret(std::move(secret)), m_done(std::move(done)) {
@@ -38,8 +33,7 @@ void FirstContact::answered(const kube::Answer& answer) {
   const auto& problem = answer.error();
   if (problem.is_status && problem.status == 403) return finish({});
   auto why = problem.error;
-  if (problem.status == 401) why.message += fmt::format("; {}put a valid token into the Secret", expiry_in_words(m_client));
-  if (kube::says_nothing(problem)) why.message += "; is this the address of an API server?";
+  why.message += remedy_for(problem);
   finish(std::move(why));
 }
 

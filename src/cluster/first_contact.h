@@ -10,6 +10,10 @@
 
 namespace trainstep::cluster {
 
+// What to ask about this answer of another cluster: "; is this the address of an API server?". Empty: nothing; a 401 has its remedy
+// (kube::Credentials).
+std::string remedy_for(const kube::ApiError& problem);
+
 // Asks for what every account may read. Within five seconds: a wrong address, token or certificate is known by then.
 class FirstContact {
  public:

@@ -43,6 +43,7 @@ Result<void> JobPlace::connect_elsewhere(const Json& secret, bool in_haste) {
   auto token = std::make_unique<SecretToken>(m_context.home, configuration_secret(), credentials, m_context.log);
   m_token = token.get();
   credentials.token = std::move(token);
+  credentials.remedy = "put a valid token into the Secret";
   m_facts = facts_for_job_elsewhere(std::move(m_facts));
   m_facts.written.reset();  // by another clock
   m_name_space = credentials.name_space;

@@ -33,8 +33,7 @@ void JobSearch::look(std::size_t candidate) {
   const auto resource = m_candidates[candidate];
   const kube::Path path{std::string(resource.group_version), std::string(resource.plural), m_name_space, m_job, ""};
   m_call = m_client.get(path, {}, m_retry, [this, candidate, resource](kube::Answer answer) {
-    if (answer && uid_of(*answer).empty())
-      answer = tl::unexpected(kube::ApiError{{ErrorKind::unavailable, "get " + m_job + ": the answer is not an object"}, 502, {}, {}, {}});
+    if (answer && uid_of(*answer).empty()) answer = tl::unexpected(kube::not_the_servers("get " + m_job + ": the answer is not an object"));
     const auto done = std::exchange(m_done, nullptr);  // the callback may destroy this object
     if (answer) {
       const bool ours = is_of_run(*answer, m_run);

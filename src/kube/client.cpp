@@ -159,8 +159,17 @@ ApiError Client::error_of(const std::string& what, const Result<http::Response>&
   // In the body they are escaped once more than in its message.
   auto error = api_error(what, response->status, redacted(response->body, secrets), http::retry_after(*response, m_loop.now()));
   error.error.message = redacted(error.error.message, secrets);
-  if (error.status == 401) error.error.message += fmt::format(" (the API server rejected the credentials: {})", m_credentials->description);
+  if (error.status == 401) error.error.message += about_rejected();
   return error;
+}
+
+// With the time at which the token has expired, by the server's clock.
+std::string Client::about_rejected() const {
+  auto text = fmt::format(" (the API server rejected the credentials: {})", m_credentials->description);
+  if (m_credentials->remedy.empty()) return text;
+  const auto expiry = expiry_of(m_token);
+  if (expiry && *expiry <= m_loop.now() + clock().value_or(Duration(0))) text += "; it has expired at " + to_rfc3339(*expiry);
+  return text + "; " + m_credentials->remedy;
 }
 
 Answer Client::read(const Call& call, const Result<http::Response>& response) const {

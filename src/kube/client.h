@@ -138,6 +138,7 @@ class Client {
   void succeeded(CallId id, Json value);
   Answer next_page(Call& call, Json page);
   void finish(CallId id, Answer answer);
+  [[nodiscard]] std::string about_rejected() const;
   [[nodiscard]] Answer read(const Call& call, const Result<http::Response>& response) const;
 
   Loop& m_loop;

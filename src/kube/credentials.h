@@ -39,6 +39,7 @@ struct Credentials {
   std::unique_ptr<TokenSource> token;  // never null
   std::string name_space;              // of the pod or the context; "default" if neither has one
   std::string description;             // "in-cluster", "context minikube of ~/.kube/config"
+  std::string remedy{};                // what to do if they are rejected; empty: nothing is suggested
 };
 
 // The service account of this pod: KUBERNETES_SERVICE_HOST/PORT and the files below `folder`. nullopt: not in a pod.

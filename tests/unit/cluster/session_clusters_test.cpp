@@ -189,6 +189,16 @@ TEST_CASE_METHOD(Clusters, "if no cluster can take the job, the step ends with a
   CHECK(objects.empty());
 }
 
+TEST_CASE_METHOD(Clusters, "what a cluster answers instead of the job of an earlier attempt is reported with a remedy") {
+  node_name = "wf(0).train(1)";
+  const auto [answer, remedy] = GENERATE(std::pair(Reply::text("Unauthorized", 401), "put a valid token into the Secret"),
+                                         std::pair(Reply::text("<html>welcome</html>"), "is this the address of an API server?"));
+  a.only = answer;
+  live(10min);
+  REQUIRE(verdict);
+  CHECK_THAT(verdict->message, Contains("cannot tell whether a job of this run exists: Secret gpu-a: ") && Contains(remedy));
+}
+
 TEST_CASE_METHOD(Clusters, "a later attempt finds its job where it is, whatever the order says now") {
   SECTION("another order") {
     options.configuration_secrets = {"gpu-b", "gpu-a"};

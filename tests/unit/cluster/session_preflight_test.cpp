@@ -124,7 +124,7 @@ TEST_CASE_METHOD(Burst, "another cluster that cannot be used ends the step withi
     refused("put a valid token into the Secret");
   }
   SECTION("an address of another server") {
-    remote = Reply::text("<html>not found</html>", 404);
+    remote = GENERATE(Reply::text("<html>not found</html>", 404), Reply::text("<html>welcome</html>"));
     live();
     refused("is this the address of an API server?");
   }
@@ -155,6 +155,20 @@ TEST_CASE_METHOD(Burst, "silence of another cluster decides nothing for a later 
   remote.reset();
   loop.run(60s);
   CHECK(told.count("a job of this run exists; its inputs are kept") == 1);
+}
+
+TEST_CASE_METHOD(Burst, "a later attempt whose token is not accepted says what to do") {
+  const auto before = trouble;
+  trouble = [this, before](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    if (!asked.request.url.path.ends_with("/pods/step-1")) return before(asked);
+    auto pod = own_pod();
+    pod["metadata"]["annotations"]["workflows.argoproj.io/node-name"] = "wf(0).train(1)";
+    return Reply::text(to_text(pod));
+  };
+  remote = Reply::text("Unauthorized", 401);
+  live(10min);
+  REQUIRE(verdict);
+  CHECK_THAT(verdict->message, Contains("put a valid token into the Secret"));
 }
 
 TEST_CASE_METHOD(Burst, "a job that is there already is followed whatever permissions are missing now") {
