@@ -133,8 +133,9 @@ Result<Submitted> choose(Found found, const std::string& run, const std::string&
   }
   if (!found.jobs.empty()) return std::move(found.jobs.front());
   const auto hidden = found.what_is_hidden();
+  const std::string elsewhere = "; see trainstep list; if the job is in another namespace or cluster, pass its --namespace and --context";
   return Error{found.hidden.empty() ? ErrorKind::not_found : found.hidden.front().kind,
-               fmt::format("no job of run \"{}\" in namespace {}{}", run, name_space, hidden.empty() ? "; see trainstep list" : "; " + hidden)};
+               fmt::format("no job of run \"{}\" in namespace {}{}", run, name_space, hidden.empty() ? elsewhere : "; " + hidden)};
 }
 
 Result<plan::Plan> plan_of(const Submitted& job) {

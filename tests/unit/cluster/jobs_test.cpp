@@ -105,6 +105,10 @@ TEST_CASE_METHOD(Cluster, "with permissions on one job type only, its jobs are f
   REQUIRE_FALSE(other);
   CHECK(other.error().kind == ErrorKind::denied);  // it may be one of those
   CHECK_THAT(other.error().message, Contains("no job of run \"other\" in namespace ns; cannot list all job types"));
+  const auto elsewhere = choose({}, "other", "ns");
+  CHECK(elsewhere.error().message ==
+        "no job of run \"other\" in namespace ns; see trainstep list; if the job is in another namespace or cluster, pass its --namespace and "
+        "--context");
 }
 
 TEST_CASE_METHOD(Cluster, "one kind whose versions cannot be converted does not hide the others") {
