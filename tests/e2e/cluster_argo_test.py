@@ -14,13 +14,13 @@ import samples
 import yaml
 from conftest import ROOT
 from data_steps import DISTRIBUTIONS, MACHINE, PROGRAM, TOGETHER, Store, contents, delivered, tree
-from real_node import import_image
 
 sys.path.insert(0, str(ROOT / "tests/argo"))
 import argo as argo_workflows  # noqa: E402
+import template  # noqa: E402
+from template import NAMESPACE, outputs, step_log  # noqa: E402
 
 CLUSTER = {"nodes": "real", "mpi": "v2beta1"}
-NAMESPACE = "argo"
 BUCKET_SECRET = "training-bucket"
 SHORT_GRACE = {"run_policy": {"stop_grace": "1s"}}
 RESOURCES = {"Job": "jobs.batch", "PyTorch": "pytorchjobs.kubeflow.org", "MPI": "mpijobs.kubeflow.org"}
@@ -35,14 +35,7 @@ def store(cluster):
 def argo(cluster, store):
     """The controller, and in its namespace what component/kubernetes/argo says, with the name of this namespace's Secret in the Role."""
     started = argo_workflows.Argo(cluster, store)
-    import_image(cluster, ROOT / "build/image/trainstep.tar")
-    cluster.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-    objects = list(yaml.safe_load_all(cluster.kubectl("kustomize", str(ROOT / "component/kubernetes/argo"))))
-    for thing in objects:
-        for rule in thing.get("rules", []):
-            if rule["resources"] == ["secrets"]:
-                rule["resourceNames"].append(BUCKET_SECRET)
-        cluster.kubectl("apply", "--server-side", "-f", "-", input=thing)
+    template.install(cluster, [BUCKET_SECRET])
     started.prepare(NAMESPACE)
     example = yaml.safe_load((ROOT / "component/kubernetes/secrets/bucket.yaml").read_text(encoding="utf-8"))
     assert example["metadata"]["name"] == BUCKET_SECRET
@@ -60,17 +53,8 @@ def submit(argo, cluster):
     """submit(train_specification=…): a Workflow from the template; nothing of it is left at the end."""
     flows = []
 
-    def call(retry=None, **parameters):
-        texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in parameters.items()}
-        spec = {"workflowTemplateRef": {"name": "trainstep"}, "arguments": {"parameters": [{"name": n, "value": v} for n, v in texts.items()]}}
-        if retry is not None:
-            template = cluster.api.get(f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}/workflowtemplates/trainstep")["spec"]
-            template["templates"][0]["retryStrategy"] = retry
-            template["arguments"]["parameters"] = [
-                {"name": p["name"], "value": texts.get(p["name"], p.get("value", ""))} for p in template["arguments"]["parameters"]
-            ]
-            spec = template
-        flows.append(argo.submit(NAMESPACE, spec))
+    def call(change=None, **parameters):
+        flows.append(argo.submit(NAMESPACE, template.workflow(cluster, change, **parameters)))
         return flows[-1]
 
     yield call
@@ -81,17 +65,6 @@ def submit(argo, cluster):
 
 def jobs(cluster):
     return [job for resource in RESOURCES.values() for job in cluster.kubectl("get", resource, "-n", NAMESPACE)["items"]]
-
-
-def outputs(status):
-    (node,) = [node for node in status["nodes"].values() if node["type"] == "Pod"]
-    parameters = {p["name"]: p["value"] for p in node["outputs"]["parameters"]}
-    return node, parameters, {a["name"]: a["s3"]["key"] for a in node["outputs"]["artifacts"] if "s3" in a}
-
-
-def step_log(flow):
-    status = flow.status()
-    return json.dumps({**status, "nodes": [node.get("message") for node in status.get("nodes", {}).values()]}) + "\n" + flow.log()
 
 
 @pytest.mark.parametrize("kind", RESOURCES)
@@ -118,10 +91,8 @@ def test_template_trains_and_its_outputs_are_argos(cluster, store, submit, kind)
     assert json.loads(parameters["results"])["digest"]["agreed"] is True
     report = (store.files / artifacts["report"]).read_text(encoding="utf-8")
     assert report.startswith("<!DOCTYPE html>") and parameters["job_name"] in report
-    model = cluster.folder / f"model-{kind}"
-    with tarfile.open(fileobj=io.BytesIO((store.files / artifacts["model_dir"]).read_bytes())) as tar:
-        tar.extractall(model)
-    assert delivered(model / "model_dir", files), contents(model).keys()
+    model = template.unpacked(store, artifacts["model_dir"], cluster.folder / f"model-{kind}")
+    assert delivered(model, files), contents(model).keys()
     (job,) = cluster.kubectl("get", RESOURCES[kind], "-n", NAMESPACE, "-l", "app.kubernetes.io/managed-by=trainstep")["items"]
     assert [(owner["kind"], owner["name"]) for owner in job["metadata"]["ownerReferences"]] == [("Workflow", flow.name)]
 
@@ -175,7 +146,7 @@ def test_step_whose_pod_was_deleted_adopts_the_running_job(cluster, submit):
     shared = cluster.folder / "shared"
     shared.mkdir()
     flow = submit(
-        retry={"limit": "2", "retryPolicy": "Always"}, train_specification=small(cluster, script),
+        change=lambda step: step.update(retryStrategy={"limit": "2", "retryPolicy": "Always"}), train_specification=small(cluster, script),
         job_options={"volumes": [{"mount_path": "/shared", "host_path": str(shared)}]},
     )
     cluster.wait_for("workflow-controller", 90, lambda: jobs(cluster) and jobs(cluster)[0]["status"].get("ready"))
@@ -288,11 +259,11 @@ def pipeline(file, cluster, python_of, **arguments):
     options = samples.options(python_of, "pytorch")
     volumes, variables = options["volumes"], options["environment"]
     named = {f"machine-{i}": volume for i, volume in enumerate(volumes)}
-    for template in spec["templates"]:
-        if "container" in template:
-            template["volumes"] = [{"name": name, "hostPath": {"path": volume["host_path"]}} for name, volume in named.items()]
+    for part in spec["templates"]:
+        if "container" in part:
+            part["volumes"] = [{"name": name, "hostPath": {"path": volume["host_path"]}} for name, volume in named.items()]
             mounts = [{"name": name, "mountPath": volume["mount_path"], "readOnly": True} for name, volume in named.items()]
-            template["container"] |= {"image": cluster.IMAGE, "volumeMounts": mounts, "env": [{"name": n, "value": v} for n, v in variables.items()]}
+            part["container"] |= {"image": cluster.IMAGE, "volumeMounts": mounts, "env": [{"name": n, "value": v} for n, v in variables.items()]}
     (train,) = [task for task in spec["templates"][0]["dag"]["tasks"] if task["name"] == "train"]
     train["arguments"]["parameters"] += [{"name": "base_image", "value": cluster.IMAGE}, {"name": "job_options", "value": json.dumps(options)}]
     values = {"epochs": "4", "bucket": "minio://pipelines", "cluster_configuration_secret": BUCKET_SECRET, **arguments}
@@ -333,8 +304,8 @@ def test_deployment_that_the_account_may_not_make_fails_the_step(cluster, argo, 
 def test_pipelines_train_on_two_workers_and_on_one_and_deploy_with_the_template_of_the_namespace_and_of_the_cluster(cluster, argo, store, python_of):
     cluster.kubectl("apply", "--server-side", "-f", "-", input=KSERVE)
     allow_deployment(cluster)
-    template = yaml.safe_load((ROOT / "component/argo/cluster-workflow-template.yaml").read_text(encoding="utf-8"))
-    cluster.kubectl("apply", "--server-side", "-f", "-", input=template)
+    shared = yaml.safe_load((ROOT / "component/argo/cluster-workflow-template.yaml").read_text(encoding="utf-8"))
+    cluster.kubectl("apply", "--server-side", "-f", "-", input=shared)
     one = {"distribution_type": "Job", "number_of_workers": "1"}
     flows = [
         argo.submit(NAMESPACE, pipeline(file, cluster, python_of, **spread)) for file, spread in (("digits.yaml", {}), ("digits-cluster.yaml", one))
