@@ -30,6 +30,13 @@ def named(kind, name):
 RULES = [rule | ({"resourceNames": ["step"]} if rule["resources"] == ["serviceaccounts/token"] else {}) for rule in named("Role", "trainstep")["rules"]]
 
 
+def left_in(cluster, store, name, *resources):
+    """What is left in a namespace of the other cluster, of these resources and of what comes with them, and in the namespace's part of the bucket."""
+    wanted = ",".join([*resources, "secrets", "leases.coordination.k8s.io", "persistentvolumeclaims"])
+    found = [item["metadata"]["name"] for item in cluster.kubectl("get", wanted, "-n", name)["items"]]
+    return found + sorted(contents(store.files / "jobs" / name))
+
+
 class BurstStep(DataStep):
     def __init__(self, cluster, store, there, program, tmp, kind, here, port, add_secret, options):
         super().__init__(cluster, store, there, program, tmp, kind)
@@ -69,10 +76,7 @@ class BurstStep(DataStep):
 
     def left_in(self, name):
         """The same of any namespace there, without its pods."""
-        found = []
-        for resource in RESOURCES[self.kind], "secrets", "leases.coordination.k8s.io", "persistentvolumeclaims":
-            found += [item["metadata"]["name"] for item in self.cluster.kubectl("get", resource, "-n", name)["items"]]
-        return found + sorted(contents(self.store.files / "jobs" / name))
+        return left_in(self.cluster, self.store, name, RESOURCES[self.kind])
 
     def job(self):
         [job] = self.cluster.kubectl("get", RESOURCES[self.kind], "-n", self.space.name)["items"]
@@ -89,20 +93,20 @@ class BurstStep(DataStep):
 
 
 @contextlib.contextmanager
-def home_of(cluster):
+def home_of(cluster, nodes="kwok"):
     """The step's own cluster."""
     with Cluster(cluster.folder.with_name(cluster.folder.name + "-home")) as started:
-        started.start(without=["training-operator", "mpi-operator"])
+        started.start(nodes=nodes, without=["training-operator", "mpi-operator"])
         yield started
     shutil.rmtree(started.folder)
 
 
 @contextlib.contextmanager
-def gate_to(*target, enter=lambda *words: list(words)):
-    """A process that forwards a port on loopback to `target` → port, process. Paused, it is a network without an answer."""
-    with listen_on_loopback() as gate:
+def gate_to(*target, enter=lambda *words: list(words), listen=listen_on_loopback):
+    """A process that forwards a port, usually on loopback, to `target` → port, process. Paused, it is a network without an answer."""
+    with listen() as gate:
         words = [sys.executable, str(ROOT / "tests/cluster/gate.py"), str(gate.fileno()), *map(str, target)]
-        process = subprocess.Popen(enter(*words), pass_fds=[gate.fileno()], stdin=subprocess.DEVNULL)
+        process = subprocess.Popen([*MORTAL, *enter(*words)], pass_fds=[gate.fileno()], stdin=subprocess.DEVNULL)
         try:
             yield gate.getsockname()[1], process
         finally:

@@ -15,6 +15,12 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+BACKLOG = 512
+_HANDS_OUT = f"""
+import socket, sys
+with socket.socket(fileno=int(sys.argv[1])) as way, socket.create_server((sys.argv[2], int(sys.argv[3])), backlog={BACKLOG}) as made:
+    socket.send_fds(way, [b"."], [made.fileno()])
+"""
 
 
 class ClusterError(Exception):
@@ -108,6 +114,15 @@ class Sandbox:
         user = [] if os.getuid() == 0 else ["--user", "--preserve-credentials"]
         return ["nsenter", f"--target={self._inner_pid()}", *user, "--net", "--pid", "--mount", "--", *command]
 
+    def listen(self, address: str, port: int) -> socket.socket:
+        """A listening socket of the network inside, which a process elsewhere may serve."""
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            words = self.enter(sys.executable, "-c", _HANDS_OUT, str(theirs.fileno()), address, str(port))
+            subprocess.run(words, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, check=True, timeout=20)
+            _, [descriptor], _, _ = socket.recv_fds(ours, 1, 1)
+        return socket.socket(fileno=descriptor)
+
     @contextlib.contextmanager
     def _orders(self, verb):
         # Through /proc, as the address of a Unix socket may have 107 bytes and the folder any length.
@@ -145,7 +160,7 @@ def listen_on_loopback():
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         with contextlib.suppress(OSError):  # another process was faster
-            return socket.create_server(("127.0.0.1", port), backlog=512)
+            return socket.create_server(("127.0.0.1", port), backlog=BACKLOG)
 
 
 def _start_time(pid):
