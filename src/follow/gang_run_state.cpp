@@ -15,12 +15,14 @@ namespace {
 using Life = MemberState::Life;
 
 // Timers below `restart` exist once; restart + n belongs to member n.
-enum Timer : int { limit_starting, limit_running, limit_total, linger_over, heartbeat, stop_overdue, restart };
+enum Timer : int { limit_starting, limit_running, limit_total, linger_over, heartbeat, stop_overdue, limit_finishing, restart };
 
 // How long after the grace the backend may take to report the ends of killed members.
 constexpr Duration stop_slack{15'000};
 
 bool alive(const MemberState& state) { return state.life == Life::starting || state.life == Life::running || state.life == Life::restarting; }
+
+bool has_succeeded(const std::optional<result::Verdict>& verdict) { return verdict && verdict->verdict_class == result::VerdictClass::succeeded; }
 
 std::string_view plural(std::size_t count) { return count == 1 ? "" : "s"; }
 
@@ -124,6 +126,7 @@ void GangRunState::succeed(Time at) {
   m_timeline.enter(result::Phase::finishing, at);
   stop_members(m_rules.policy.stop_grace, true);
   start_timer(linger_over, m_rules.linger);
+  start_timer(limit_finishing, m_rules.limits.finishing);
 }
 
 // Its operator does not count it either (docs/design/operators.md, Success and failure): the job has reached its purpose.
@@ -193,12 +196,11 @@ void GangRunState::on(const TimerFired& fired, Time at) {
     case limit_total:
       limit_passed("total", m_rules.limits.total, at);
       return;
+    case limit_finishing:
+      limit_passed("finishing", m_rules.limits.finishing, at);
+      return;
     case linger_over:
-      for (MemberIndex i = 0; i < m_members.size(); ++i)
-        if (m_rules.members[i].started && !m_members[i].stopping && alive(m_members[i]))
-          warn(fmt::format("{} is still running {} after the training succeeded; stopping it before reading the outputs", m_rules.members[i].name,
-                           describe(m_rules.linger)));
-      stop_members(m_rules.policy.stop_grace, false);
+      end_linger(fmt::format("{} after the training succeeded", describe(m_rules.linger)));
       return;
     case stop_overdue:
       for (auto& state : m_members)
@@ -219,11 +221,18 @@ void GangRunState::on(const TimerFired& fired, Time at) {
 
 void GangRunState::limit_passed(std::string_view phase, const std::optional<Duration>& limit, Time at) {
   if (!limit) return;
-  decide({result::VerdictClass::timeout,
-          fmt::format("the limit of {} for {} ({}) was exceeded", describe_limit(*limit), phase == "total" ? "the whole step" : phase,
-                      limit_option(m_rules, phase)),
-          std::nullopt, false, 0},
-         at);
+  const auto passed = fmt::format("the limit of {} for {} ({}) was exceeded", describe_limit(*limit), phase == "total" ? "the whole step" : phase,
+                                  limit_option(m_rules, phase));
+  if (!has_succeeded(m_verdict)) return decide({result::VerdictClass::timeout, passed, std::nullopt, false, 0}, at);
+  if (phase == "total" || phase == "finishing") end_linger(fmt::format("after the training succeeded, and {}", passed));
+}
+
+// The training has succeeded: nothing that happens to the others makes it a failure, but they get no more time.
+void GangRunState::end_linger(const std::string& why) {
+  for (MemberIndex i = 0; i < m_members.size(); ++i)
+    if (m_rules.members[i].started && !m_members[i].stopping && alive(m_members[i]))
+      warn(fmt::format("{} is still running {}; stopping it before reading the outputs", m_rules.members[i].name, why));
+  stop_members(m_rules.policy.stop_grace, false);
 }
 
 result::FirstFailure GangRunState::failure_of(MemberIndex member) const { return first_failure(m_rules, m_members, member); }

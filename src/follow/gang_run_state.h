@@ -17,7 +17,7 @@ namespace trainstep::follow {
 //   failure   a member fails and has no restarts left: it is reported as the first, all others are stopped, with a short grace
 //   restart   OnFailure and Always after any failure, ExitCode after a signal or a code ≥ 128; each counts against backoff_limit, with growing pauses
 //   stop      on SIGTERM or SIGINT all members get the signal, then the grace; a second SIGINT ends the grace
-//   limits    starting, running, total: timeout
+//   limits    starting, running, total: timeout. After the success, total and finishing only end Rules::linger
 // Finish is returned when every member has ended.
 class GangRunState : public RunState {
  public:
@@ -43,6 +43,7 @@ class GangRunState : public RunState {
   void order_start(MemberIndex member);
   void restart_later(MemberIndex member);
   void limit_passed(std::string_view phase, const std::optional<Duration>& limit, Time at);
+  void end_linger(const std::string& why);
   void succeed(Time at);
   void tell_late_failure(MemberIndex member);
   void decide(result::Verdict verdict, Time at);

@@ -117,6 +117,41 @@ TEST_CASE("a member that lingers after success is stopped and does not change th
   CHECK(story.verdict()->verdict_class == VerdictClass::succeeded);
 }
 
+TEST_CASE("a limit for the whole step or for its end stops the members that linger after success, and does not change the verdict") {
+  const bool whole = GENERATE(true, false);
+  auto rules = gang_of({master, worker});
+  (whole ? rules.limits.total : rules.limits.finishing) = Duration(3'000);
+  Story story(rules);
+  story.all_started();
+  story.ended(0, 0);
+  const auto timers = story.all<SetTimer>();
+  const auto limit = std::find_if(timers.begin(), timers.end(), [](const auto& timer) { return timer.delay == Duration(3'000); });
+  REQUIRE(limit != timers.end());
+  story.event(TimerFired{limit->timer});
+  CHECK(story.stopped() == std::vector<MemberIndex>{1});
+  CHECK(story.all<StopMember>().front().grace == story.follower.rules().policy.stop_grace);
+  CHECK(story.all<LogMessage>().back().text ==
+        (whole ? "worker-0 is still running after the training succeeded, and the limit of 3.0 s for the whole step (job_options.limits.total) was "
+                 "exceeded; stopping it before reading the outputs"
+               : "worker-0 is still running after the training succeeded, and the limit of 3.0 s for finishing (job_options.limits.finishing) was "
+                 "exceeded; stopping it before reading the outputs"));
+  story.killed(1, SIGTERM);
+  REQUIRE(story.verdict());
+  CHECK(story.verdict()->verdict_class == VerdictClass::succeeded);
+}
+
+TEST_CASE("a limit for running no longer counts once the training has succeeded") {
+  auto rules = gang_of({master, worker});
+  rules.limits.running = Duration(3'000);
+  Story story(rules);
+  story.all_started();
+  const auto limit = story.all<SetTimer>().back();
+  REQUIRE(limit.delay == Duration(3'000));
+  story.ended(0, 0);
+  story.event(TimerFired{limit.timer});
+  CHECK(story.stopped().empty());
+}
+
 TEST_CASE("the first member that fails is named, with the last lines of its log, and the others are stopped") {
   Story story(gang_of({master, worker}));
   story.all_started();
