@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -57,12 +58,21 @@ bool was_removed(const Fd& held_folder) {
   return fs::read_symlink(fmt::format("/proc/self/fd/{}", held_folder.get()), code).string().ends_with(" (deleted)");
 }
 
-void tidy_folder(const fs::path& folder) {
-  if (may_hold_files(folder / "new")) return;
+fs::path held_place(const Fd& held_folder, const fs::path& folder) {
+  if (was_removed(held_folder)) return {};
+  if (const auto now = moved_folder(held_folder, folder); !now.empty()) return now;
+  struct stat there{};
+  if (::lstat(folder.c_str(), &there) == 0 && S_ISDIR(there.st_mode)) return folder;
   std::error_code code;
-  static_cast<void>(remove_tree(folder / "new"));
-  fs::remove(folder / "owner", code);
-  fs::remove(folder, code);
+  return fs::canonical(folder, code);  // a link to it
+}
+
+void tidy_folder(const Fd& held_folder, const fs::path& folder) {
+  const auto place = held_place(held_folder, folder);
+  if (place.empty() || may_hold_files(place / "new")) return;
+  static_cast<void>(remove_tree(place / "new"));
+  ::unlink((place / "owner").c_str());
+  ::rmdir(place.c_str());
 }
 
 }  // namespace trainstep

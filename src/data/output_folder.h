@@ -21,7 +21,11 @@ std::filesystem::path moved_folder(const Fd& held_folder, const std::filesystem:
 // Whether the held folder was removed, whatever exists at its path now.
 bool was_removed(const Fd& held_folder);
 
-// Removes the folder if it holds no pending output with content; notes of a commit are kept.
-void tidy_folder(const std::filesystem::path& folder);
+// Where the held folder is now: at its path, or where it was moved to. Empty: it was removed, or that is unknown.
+std::filesystem::path held_place(const Fd& held_folder, const std::filesystem::path& folder);
+
+// Removes the held folder, wherever it is now, if it holds no pending output with content; notes of a commit are kept. What is at its path instead is
+// not touched.
+void tidy_folder(const Fd& held_folder, const std::filesystem::path& folder);
 
 }  // namespace trainstep

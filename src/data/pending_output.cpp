@@ -29,14 +29,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view digest_note = "content", entries_note = "entries";
 constexpr std::size_t max_owner_length = 4096;
 
-// The missing folders on the path to this one, the deepest first.
-std::vector<fs::path> missing(fs::path folder) {
-  std::vector<fs::path> folders;
-  std::error_code code;
-  for (; folder.has_relative_path() && !fs::exists(fs::symlink_status(folder, code)); folder = folder.parent_path()) folders.push_back(folder);
-  return folders;
-}
-
 bool is_empty_folder(const fs::path& path) {
   std::error_code code;
   return fs::is_directory(path, code) && fs::is_empty(path, code) && !code;
@@ -79,9 +71,7 @@ Result<PendingOutput> PendingOutput::open(const fs::path& target, const std::str
   PendingOutput output;
   output.m_signer = signer;
   output.m_place = OutputPaths::of(target);
-  const auto beside = output.m_place.target.parent_path();
-  output.m_made = missing(beside);
-  TRY(make_directories(beside));
+  ASSIGN(output.m_made, MadeFolders::make(output.m_place.target.parent_path()));
   ASSIGN(std::tie(output.m_held, output.m_lock), lock_folder(output.m_place.folder, output.m_place.target));
   TRY(check_ours(output.m_place));
   ASSIGN(output.m_taken_back, take_back(output.m_place, signer, owner));
@@ -105,17 +95,13 @@ Result<void> PendingOutput::recover(const std::string& owner) {
 }
 
 PendingOutput::~PendingOutput() {
-  if (!m_held) return;
-  if (!was_removed(m_held)) tidy_folder(m_place.folder);
-  if (const auto now = moved_folder(m_held, m_place.folder); !now.empty()) tidy_folder(now);
-  std::error_code code;
-  for (const auto& folder : m_made) fs::remove(folder, code);  // fails for folders that are not empty
+  if (m_held) tidy_folder(m_held, m_place.folder);
+  m_made.remove_empty();
 }
 
 fs::path PendingOutput::left() const {
   if (was_removed(m_held)) return {};
-  const auto now = moved_folder(m_held, m_place.folder);
-  for (const auto& folder : {m_place.folder, now}) {
+  for (const auto& folder : {m_place.folder, held_place(m_held, m_place.folder)}) {
     if (folder.empty()) continue;
     auto files = folder / "new";
     if (may_hold_files(files / m_place.path.filename())) return files / m_place.path.filename();

@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/fd.h"
 #include "base/file_lock.h"
+#include "base/made_folders.h"
 #include "base/result.h"
 #include "data/output_links.h"
 #include "data/output_paths.h"
@@ -31,7 +31,7 @@ class PendingOutput {
   PendingOutput(PendingOutput&& other) noexcept = default;
   PendingOutput& operator=(PendingOutput&& other) = delete;
   // What was not committed is kept for inspection until the next run opens the same target. If it contains no file with content, nothing is kept, nor
-  // are parent folders that open() created.
+  // are parent folders that open() created; what is now in the place of one of these folders stays.
   ~PendingOutput();
 
   // For places that several runs may use: a `signer` signs what it commits (signature.h), and what the commit replaces is kept until it is confirmed,
@@ -73,7 +73,7 @@ class PendingOutput {
   void remember();
 
   OutputPaths m_place;
-  std::vector<std::filesystem::path> m_made;  // folders above the target that open() created, the deepest first
+  MadeFolders m_made;  // above the target
   std::string m_unremoved;
   std::string m_signer;  // empty: unsigned
   std::optional<Restored> m_taken_back;

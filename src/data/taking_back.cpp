@@ -48,7 +48,7 @@ Result<std::optional<Reverted>> take_back(const fs::path& target, const std::str
   const auto place = OutputPaths::of(target);
   ASSIGN(const auto held, lock_folder(place.folder, place.target));
   const auto taken = take_back(place, signer, signer);
-  tidy_folder(place.folder);
+  tidy_folder(held.first, place.folder);
   if (!taken) return taken.error();
   const auto& restored = *taken;
   return restored ? std::optional(Reverted{*restored, place.path}) : std::nullopt;
@@ -71,7 +71,7 @@ Result<void> confirm_output(const fs::path& target, const std::string& signer) {
   const auto held = lock_folder(place.folder, place.target);
   if (!held) return held.error().kind == ErrorKind::conflict ? Result<void>() : Result<void>(held.error());  // locked by the next run: it removes it
   for (const auto& old : displaced_in(place.folder)) TRY(remove_tree(old));
-  tidy_folder(place.folder);
+  tidy_folder(held->first, place.folder);
   return {};
 }
 

@@ -49,7 +49,7 @@ Result<RunFolder> RunFolder::claim(const fs::path& path) {
   folder.m_path = path;
   std::error_code ignored;
   folder.m_made = !fs::exists(path, ignored);
-  folder.m_parent_made = !fs::exists(path.parent_path(), ignored);
+  ASSIGN(folder.m_parents, MadeFolders::make(path.parent_path()));
   TRY(make_directories(path));
   folder.m_folder = Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   auto lock = folder.m_folder ? FileLock::take(folder.m_folder) : FileLock();
@@ -84,9 +84,9 @@ Result<void> RunFolder::check_kept() const {
 
 Result<void> RunFolder::discard() {
   std::error_code ignored;
-  if (!check_kept()) return {};
+  if (!check_kept() || fs::is_symlink(m_path, ignored)) return {};
   if (m_made) TRY(remove_tree(m_path));
-  if (m_parent_made) fs::remove(m_path.parent_path(), ignored);  // fails if another run has used it
+  m_parents.remove_empty();  // unless another run has used them
   return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/file_lock.h"
+#include "base/made_folders.h"
 #include "base/result.h"
 
 namespace trainstep::local {
@@ -35,7 +36,8 @@ class RunFolder {
   Fd m_folder;
   FileLock m_lock;
   std::vector<FileLock> m_names;
-  bool m_made = false, m_parent_made = false;
+  MadeFolders m_parents;
+  bool m_made = false;
 };
 
 }  // namespace trainstep::local

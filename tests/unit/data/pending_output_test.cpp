@@ -112,6 +112,55 @@ TEST_CASE("folders created for an output are removed if it is not written") {
   CHECK(fs::exists(folder.path() / "there/new/deep/model/a"));
 }
 
+TEST_CASE("what has taken the place of a folder that was created for an output stays") {
+  const TempDir folder;
+  const auto models = folder.path() / "models";
+  auto output = std::optional(opened(models / "model"));
+  SECTION("a file") {
+    fs::rename(models, folder.path() / "renamed");
+    write(models, "precious");
+  }
+  SECTION("a file where the folder was removed") {
+    fs::remove_all(models);
+    write(models, "precious");
+  }
+  SECTION("an empty folder") {
+    fs::remove_all(models);
+    fs::create_directory(models);
+  }
+  output.reset();
+  CHECK(fs::exists(models));
+}
+
+TEST_CASE("what has taken the place of the hidden folder stays") {
+  const TempDir folder;
+  const auto hidden = folder.path() / "models/.model.trainstep";
+  auto output = std::optional(opened(folder.path() / "models/model"));
+  fs::rename(hidden, folder.path() / "renamed");
+  SECTION("a file") { write(hidden, "precious"); }
+  SECTION("a folder") { write(hidden / "new/empty", ""); }
+  SECTION("a link") { fs::create_directory_symlink("../renamed", hidden); }
+  const auto before = fs::symlink_status(hidden).type();
+  output.reset();
+  CHECK(fs::symlink_status(hidden).type() == before);
+  if (before == fs::file_type::directory) CHECK(fs::exists(hidden / "new/empty"));
+  CHECK_FALSE(fs::exists(folder.path() / "renamed"));
+}
+
+TEST_CASE("an output whose folder was moved is at its path if a link leads there, and the link stays") {
+  const TempDir folder;
+  const auto models = folder.path() / "models";
+  {
+    auto output = opened(models / "new/model");
+    write(output.path(), "weights");
+    fs::rename(models, folder.path() / "disk");
+    fs::create_directory_symlink("disk", models);
+    REQUIRE(output.commit());
+  }
+  CHECK(fs::is_symlink(models));
+  CHECK(contents(models / "new/model") == "weights");
+}
+
 TEST_CASE("what an earlier run has put there is replaced as a whole") {
   const TempDir folder;
   const auto model = folder.path() / "model";

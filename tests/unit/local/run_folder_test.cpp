@@ -95,6 +95,18 @@ TEST_CASE("a folder that has taken the place of a discarded one stays") {
   CHECK(fs::exists(path / "file"));
 }
 
+TEST_CASE("a link to a discarded folder, or to the one above it, stays") {
+  const TempDir temp;
+  const auto runs = temp.path() / "runs";
+  auto folder = RunFolder::claim(runs / "one");
+  REQUIRE(folder.has_value());
+  const auto linked = GENERATE("runs", "runs/one");
+  fs::rename(temp.path() / linked, temp.path() / "moved");
+  fs::create_directory_symlink(temp.path() / "moved", temp.path() / linked);
+  CHECK(folder->discard().has_value());
+  CHECK(fs::is_symlink(temp.path() / linked));
+}
+
 TEST_CASE("a discarded folder is gone with what was put there, an older one stays") {
   const TempDir temp;
   auto fresh = RunFolder::claim(temp.path() / "runs/one");
