@@ -171,14 +171,18 @@ class LocalRun {
   }
 
   Result<void> go_on(int guard_fd) {
-    m_pipeline.stopped = stopped_meanwhile(guard_fd);
+    m_pipeline.stopped = m_signal != 0 ? m_signal : stopped_meanwhile(guard_fd);
     if (m_pipeline.stopped == 0) return {};
     const auto said = result::describe_stop(m_pipeline.stopped) + ": the training's outputs are not delivered";
     m_listeners.console().info(m_loop.now(), said);
     return Error{ErrorKind::cancelled, said};
   }
 
-  void stop(int signal) { m_over ? m_reader.hurry() : m_runner.request_stop(signal); }
+  void stop(int signal) {
+    if (m_over) return m_reader.hurry();
+    m_signal = signal;
+    m_runner.request_stop(signal);
+  }
 
   const step::Inputs& m_inputs;
   step::HeldFolders m_folders;
@@ -192,6 +196,7 @@ class LocalRun {
   log::BackPressure m_reader;
   bool m_over = false;  // only the rest has to be read
 };
+  int m_signal = 0;     // the latest that asked for a stop, which came too late for m_runner if it is to commit
 
 }  // namespace
 

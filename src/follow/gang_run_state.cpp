@@ -177,12 +177,20 @@ void GangRunState::on(const BackendFailed& failed, Time at) {
 }
 
 void GangRunState::on(const StopRequested& request, Time at) {
-  if (!m_verdict) {
-    info(result::describe_stop(request.signal) + ": cancelling the training");
-    decide({result::VerdictClass::cancelled, "", std::nullopt, false, request.signal}, at);
-  } else if (request.signal == SIGINT || m_verdict->verdict_class == result::VerdictClass::succeeded) {
-    stop_members(request.signal == SIGINT ? Duration{} : m_rules.policy.stop_grace, false);
+  const bool again = std::exchange(m_stop_requested, true);
+  const auto received = result::describe_stop(request.signal);
+  if (has_succeeded(m_verdict)) {
+    info(received + ": the training's outputs are not delivered");
+    m_verdict.reset();
+  } else if (!m_verdict) {
+    info(received + ": cancelling the training");
+  } else if (again) {
+    if (request.signal == SIGINT) stop_members(Duration{}, false);
+    return;
+  } else {
+    return info(received + ": the replicas are already being stopped" + (request.signal == SIGINT ? "; a second SIGINT kills them" : ""));
   }
+  decide({result::VerdictClass::cancelled, "", std::nullopt, false, request.signal}, at);
 }
 
 void GangRunState::on(const TimerFired& fired, Time at) {

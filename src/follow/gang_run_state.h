@@ -16,7 +16,8 @@ namespace trainstep::follow {
 //             its last lines, and changes nothing
 //   failure   a member fails and has no restarts left: it is reported as the first, all others are stopped, with a short grace
 //   restart   OnFailure and Always after any failure, ExitCode after a signal or a code ≥ 128; each counts against backoff_limit, with growing pauses
-//   stop      on SIGTERM or SIGINT all members get the signal, then the grace; a second SIGINT ends the grace
+//   stop      on SIGTERM or SIGINT all members get the signal, then the grace; also after the success, as long as members run: nothing has been
+//             delivered. After a failure the verdict stays. A SIGINT that is the second signal ends the grace
 //   limits    starting, running, total: timeout. After the success, total and finishing only end Rules::linger
 // Finish is returned when every member has ended.
 class GangRunState : public RunState {
@@ -52,6 +53,7 @@ class GangRunState : public RunState {
   [[nodiscard]] result::FirstFailure failure_of(MemberIndex member) const;
 
   int m_restarts = 0;
+  bool m_stop_requested = false;
 };
 
 }  // namespace trainstep::follow

@@ -11,6 +11,7 @@ import termios
 
 import pytest
 from conftest import PROGRAM, until
+from surroundings import clean_environment
 
 PYTORCH = {"distribution_type": "PyTorch", "number_of_workers": 3}
 MPI = {"distribution_type": "MPI", "number_of_workers": 2}
@@ -117,6 +118,36 @@ def test_those_who_ignore_the_signal_are_killed_after_the_grace(gang):
     gang.process.terminate()
     assert gang.exit_code() == 143
     assert not gang.all()
+
+
+AFTER_SUCCESS = {  # the primary has exited with 0; what is left has to be waited for
+    "other replicas": '[ $RANK = 0 ] && { echo w >$TRAINSTEP_MODEL_DIR; echo done $$; exit 0; }; trap "sleep 0.5; echo saved; exit 0" TERM; ' + READY,
+    "its processes": 'echo w >$TRAINSTEP_MODEL_DIR; setsid sleep 1000 & echo done $$',
+}
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("rest", AFTER_SUCCESS)
+def test_a_stop_after_the_primarys_success_cancels_and_says_where_the_model_is(gang, rest, number, code):
+    words = ["-n", "2", "--type", "PyTorch"] if rest == "other replicas" else []
+    environment = dict([gang.mark.split("=")])
+    gang.process = subprocess.Popen(
+        [PROGRAM, "run", *words, "--model-dir", "model", "--", "sh", "-c", AFTER_SUCCESS[rest]], cwd=gang.folder,
+        env={**clean_environment(), **environment}, stdin=subprocess.DEVNULL, stdout=gang.log.open("wb"), stderr=subprocess.STDOUT,
+    )
+    primary = re.search(r"] done (\d+)", gang.until_said("] done").output())[1]
+    if words:
+        gang.until_said("] ready")
+    until(lambda: not pathlib.Path(f"/proc/{primary}").exists(), "the end of the primary")
+    gang.process.send_signal(number)
+    assert gang.exit_code() == code
+    assert f"{number.name} ({number.value}) received: " in gang.output()
+    kept = re.search(r"model_dir: the program's output is in (\S+) until the next run", gang.output())
+    assert kept and pathlib.Path(kept[1]).read_text() == "w\n", gang.output()
+    assert not (gang.folder / "model").exists()
+    if words:
+        assert "] saved" in gang.output()
+    gang.assert_gone()
 
 
 def test_interrupt_from_the_terminal_arrives_once(gang, tmp_path):

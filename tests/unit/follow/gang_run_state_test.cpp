@@ -296,6 +296,44 @@ TEST_CASE("a second SIGINT ends the grace") {
   CHECK(exit_code(*story.verdict()) == 130);
 }
 
+TEST_CASE("a stop while others linger after success cancels the job, as before its outputs are delivered, and only a second SIGINT ends the grace") {
+  const int signal = GENERATE(SIGTERM, SIGINT);
+  Story story(gang_of({master, worker}));
+  story.all_started();
+  story.ended(0, 0);
+  story.event(StopRequested{signal});
+  CHECK(story.all<LogMessage>()[1].text == result::describe_stop(signal) + ": the training's outputs are not delivered");
+  CHECK(story.stopped() == std::vector<MemberIndex>{1});
+  CHECK(story.all<StopMember>().back().grace == story.follower.rules().policy.stop_grace);
+  story.event(StopRequested{SIGINT});
+  CHECK(story.all<StopMember>().back().grace == Duration{0});
+  story.killed(1, SIGKILL);
+  REQUIRE(story.verdict());
+  CHECK(exit_code(*story.verdict()) == 128 + signal);
+}
+
+TEST_CASE("the first SIGINT after a failure or a limit is reported and leaves the others their grace, the second one ends it") {
+  const bool limit = GENERATE(true, false);
+  auto rules = gang_of({master, worker});
+  rules.limits.running = Duration(3'000);
+  Story story(rules);
+  story.all_started();
+  if (limit)
+    story.event(TimerFired{story.all<SetTimer>().back().timer});
+  else
+    story.ended(1, 1);
+  const auto stops = story.all<StopMember>().size();
+  story.event(StopRequested{SIGINT});
+  CHECK(story.all<LogMessage>().back().text == "SIGINT (2) received: the replicas are already being stopped; a second SIGINT kills them");
+  CHECK(story.all<StopMember>().size() == stops);
+  story.event(StopRequested{SIGINT});
+  CHECK(story.all<StopMember>().back().grace == Duration{0});
+  story.killed(0, SIGKILL);
+  if (limit) story.killed(1, SIGKILL);
+  REQUIRE(story.verdict());
+  CHECK(story.verdict()->verdict_class == (limit ? VerdictClass::timeout : VerdictClass::user));
+}
+
 TEST_CASE("limits end the job as a timeout that names the limit") {
   auto rules = gang_of({master});
   rules.limits.running = Duration(60'000);
