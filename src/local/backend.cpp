@@ -13,8 +13,6 @@
 #include "base/remove_tree.h"
 #include "base/text.h"
 #include "job_types/launch.h"
-#include "job_types/object.h"
-#include "job_types/pod_template.h"
 #include "local/environment.h"
 #include "local/gang.h"
 #include "local/gpus.h"
@@ -335,8 +333,7 @@ Result<std::vector<Fd>> LocalBackend::Impl::prepare_ranks(process::Command& mpir
     if (!is_rank(info)) continue;
     TRY(make_folders(place));
     auto& rank = ranks.emplace_back(RankCommand{folder_of(place), {}, argv});
-    for (const auto& variable : job_types::environment_of(m_plan, info.type, place.placement))
-      if (!variable.value.is_object()) process::set_variable(rank.variables, variable.name, job_types::scalar_text(variable.value));
+    for (auto& [name, value] : plan_variables(m_plan, info.type, place.placement)) process::set_variable(rank.variables, name, value);
     for (auto& [name, value] : job_types::find(m_plan.job_type).environment(m_plan, {}, info.type, info.index))
       process::set_variable(rank.variables, name, value);
   }

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "job_types/object.h"
 #include "job_types/pod_template.h"
+#include "plan/step_variables.h"
 
 namespace trainstep::local {
 namespace {
@@ -43,35 +43,21 @@ void add_path(Variables& variables, const HostEnvironment& host) {
 
 }  // namespace
 
-bool belongs_to_step(std::string_view name) {
-  constexpr std::array<std::string_view, 7> prefixes{"KUBERNETES_", "ARGO_", "PET_", "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_", "PMIX_", "PMI_"};
-  constexpr std::array<std::string_view, 16> names{"TF_CONFIG",
-                                                   "RANK",
-                                                   "WORLD_SIZE",
-                                                   "LOCAL_RANK",
-                                                   "LOCAL_WORLD_SIZE",
-                                                   "GROUP_RANK",
-                                                   "MASTER_ADDR",
-                                                   "MASTER_PORT",
-                                                   "CLUSTER_SPEC",
-                                                   "JOB_COMPLETION_INDEX",
-                                                   "TRAINSTEP_RUN_ID",
-                                                   "TRAINSTEP_MEMBER",
-                                                   "TRAINSTEP_TRAIN_DATASET_DIR",
-                                                   "TRAINSTEP_VALIDATION_DATASET_DIR",
-                                                   "TRAINSTEP_MODEL_DIR",
-                                                   "TRAINSTEP_METRICS"};
-  return std::find(names.begin(), names.end(), name) != names.end() ||
-         std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return name.starts_with(prefix); });
+Variables plan_variables(const plan::Plan& plan, const std::string& type, const plan::Placement& placement) {
+  Variables variables;
+  for (const auto& variable : job_types::environment_of(plan, type, placement)) {
+    const bool replaced = variable.source == plan::passed_on_source && variable.name == "TMPDIR";
+    if (!variable.value.is_object() && !replaced) variables.emplace_back(variable.name, job_types::scalar_text(variable.value));
+  }
+  return variables;
 }
 
 Variables member_environment(const plan::Plan& plan, const GangMember& member, const plan::Placement& placement,
                              const job_types::AddressBook& addresses, const std::string& devices, const HostEnvironment& host) {
   Variables variables;
   for (const auto& variable : host.own)
-    if (!belongs_to_step(variable.first)) variables.push_back(variable);
-  for (const auto& variable : job_types::environment_of(plan, member.type, placement))
-    if (!variable.value.is_object()) set_variable(variables, variable.name, job_types::scalar_text(variable.value));
+    if (!plan::belongs_to_step(variable.first)) variables.push_back(variable);
+  for (const auto& [name, value] : plan_variables(plan, member.type, placement)) set_variable(variables, name, value);
   const auto& job_type = job_types::find(plan.job_type);
   for (auto& [name, value] : job_type.environment(plan, addresses, member.type, member.index)) set_variable(variables, name, value);
   add_own_ranks(variables, plan, member);

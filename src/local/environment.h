@@ -20,8 +20,8 @@ struct HostEnvironment {
   int cores = 1;
 };
 
-// A variable of the step or of a distributed run that we are part of: it must not reach the gang.
-bool belongs_to_step(std::string_view name);
+// The variables of the plan that exist on this machine. A TMPDIR that was passed on is not among them: the run has its own (scratch.h).
+process::Variables plan_variables(const plan::Plan& plan, const std::string& type, const plan::Placement& placement);
 
 // Inherited variables, then those of the plan, then the operator's, which override them as in a cluster (docs/design/operators.md, Environment), then
 // ours: rank variables for processes that we start ourselves, unbuffered Python, OMP_NUM_THREADS (cores divided by processes) unless it is set,

@@ -109,7 +109,11 @@ Json merged_options(const Json& platform, const Json& job_options) {
 void collect_environment(const Request& request, Plan& plan) {
   for (const auto& [name, value] : plan.program.environment) plan.environment.push_back({name, value, plan.program.source});
   for (const auto& [name, path] : plan.program.path_environment) plan.environment.push_back({name, path.text, plan.program.source, path});
-  for (const auto& [name, value] : request.environment.items()) plan.environment.push_back({name, value, "environment of the step"});
+  const auto is_path = [&plan](const std::string& name) {
+    return std::ranges::any_of(plan.program.path_environment, [&](const auto& variable) { return variable.first == name; });
+  };
+  for (const auto& [name, value] : request.environment.items())
+    if (!is_path(name)) plan.environment.push_back({name, value, std::string(passed_on_source)});
   if (!request.tensorboard_s3_address.empty() || request.as_train_model_job)
     plan.environment.push_back({"TENSORBOARD_S3_ADDRESS", request.tensorboard_s3_address, "tensorboard_s3_address"});
   for (const auto& [name, value] : plan.options.all.environment.items()) plan.environment.push_back({name, value, "job_options.environment"});

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,9 @@ struct Nodes {
   std::string absent{};   // the name of a claim that does not exist, without which no pod starts
 };
 
+// What messages and `render --explain` call the source of a variable of Request::environment.
+inline constexpr std::string_view passed_on_source = "environment of the step";
+
 struct EnvironmentVariable {
   std::string name;
   Json value;  // string, or the object forms of PodOptions::environment
@@ -72,7 +76,8 @@ struct Plan {
   bool launches_ranks = false;      // JobTypeTraits::launches_ranks
   Json node_selector = Json::object();
   Nodes nodes;
-  std::vector<EnvironmentVariable> environment;             // for all replicas, in order: program, passed on, tensorboard, job_options.environment
+  // For all replicas, in order: program, passed on (none that is a path of the program), tensorboard, job_options.environment.
+  std::vector<EnvironmentVariable> environment;
   std::vector<std::pair<std::string, std::string>> labels;  // of job and pods
   DataPlan data;                                            // set by route_data(); without it pods get no files of the step
 };

@@ -10,6 +10,7 @@
 #include "base/redact.h"
 #include "base/text.h"
 #include "plan/pod_options.h"
+#include "plan/step_variables.h"
 
 namespace trainstep::step {
 namespace {
@@ -52,7 +53,7 @@ PassedOn passed_on(const std::map<std::string, std::string>& environment, const 
   for (const auto& [name, value] : environment) {
     const bool named = std::find(further.begin(), further.end(), name) != further.end();
     const bool wanted = is_usual(name) || std::any_of(further.begin(), further.end(), [&, &n = name](const std::string& pattern) {
-                          return is_pattern(pattern) && matches(pattern, n);
+                          return is_pattern(pattern) && matches(pattern, n) && !plan::belongs_to_step(n);
                         });
     if (value.empty() || (!named && !(wanted && plan::check_variable_name(name, "")))) continue;  // a shell's functions: BASH_FUNC_x%%
     if (named || (!holds_secret(name, value) && !(is_usual(name) && names_a_file(name, value))))

@@ -17,7 +17,7 @@ struct PassedOn {
 
 // By default: proxies, pip's index, MLFLOW_*; but nothing that holds a secret, because it would be readable in the job, and nothing that names a
 // file of this machine, which the pods do not have. `further`: names, which are passed on whatever they hold, or "PREFIX*", of which secrets are not
-// passed on (job_options.pass_environment). Empty variables are omitted.
+// passed on, nor variables of another step or distributed run (plan/step_variables.h) (job_options.pass_environment). Empty variables are omitted.
 PassedOn passed_on(const std::map<std::string, std::string>& environment, const std::vector<std::string>& further);
 
 }  // namespace trainstep::step

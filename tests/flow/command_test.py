@@ -76,6 +76,18 @@ def test_variables_of_a_surrounding_run_do_not_reach_the_program(call):
     assert "[main] model=none" in done.stdout
 
 
+def test_variables_that_are_passed_on_replace_none_of_the_run(call):
+    own = call.here / "tmp"
+    own.mkdir()
+    script = 'mktemp && echo "outer=${RANK-none}" && echo new >"$TRAINSTEP_MODEL_DIR"'
+    words = ["--model-dir", "model", "--job-options", '{"pass_environment": ["*"]}', "--", "sh", "-c", script]
+    done = call(*words, TMPDIR=str(own), TRAINSTEP_MODEL_DIR="/of/another/run", RANK="3")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "outer=none" in done.stdout
+    assert not list(own.iterdir())
+    assert (call.here / "model").read_text() == "new\n"
+
+
 def test_metrics_of_the_log_are_enough(call):
     done = call("--metrics", "metrics.json", "--", "python3", "train.py")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -86,6 +86,18 @@ TEST_CASE("the operator's value wins over the user's, the user's over ours") {
   CHECK(value(environment, "MINE") == "yes");
 }
 
+TEST_CASE("a TMPDIR that is passed on does not replace the run's own, one of job_options does") {
+  plan::Request request;
+  request.train_specification = R"({"image": "any", "command": ["true"]})";
+  request.environment = {{"TMPDIR", "/mine"}, {"WANDB_MODE", "offline"}};
+  auto host = here;
+  host.own.emplace_back("TMPDIR", "/tmp/trainstep-1");
+  CHECK(value(of(make_plan(request), 0, host), "TMPDIR") == "/tmp/trainstep-1");
+  CHECK(value(of(make_plan(request), 0, host), "WANDB_MODE") == "offline");
+  request.job_options = {{"environment", {{"TMPDIR", "/chosen"}}}};
+  CHECK(value(of(make_plan(request), 0, host), "TMPDIR") == "/chosen");
+}
+
 TEST_CASE("values that only a cluster has are taken from the environment or omitted, and reported once") {
   const auto plan = shell_plan("true", {{"distribution_type", "PyTorch"}, {"number_of_workers", 3}},
                                {{"environment", {{"TOKEN", {{"secret", "s"}, {"key", "k"}}}, {"OTHER", {{"config_map", "c"}, {"key", "k"}}}}}});

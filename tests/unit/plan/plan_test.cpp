@@ -91,6 +91,16 @@ TEST_CASE("of several variables with one name the last source is used") {
                                          R"(B="option" job_options.environment)", R"(C={"secret":"s","key":"k"} job_options.environment)"});
 }
 
+TEST_CASE("a variable that is passed on does not replace a path of the program") {
+  auto r = request();
+  r.train_specification = R"({"image": "i", "command": ["c"], "env": {"MODEL": {"outputPath": "model_dir"}}})";
+  r.environment = {{"MODEL", "/of/another/run"}};
+  const auto plan = make_plan(r, types);
+  REQUIRE(plan);
+  REQUIRE(plan->environment.size() == 1);
+  CHECK(plan->environment.front().path);
+}
+
 TEST_CASE("base_image replaces the image of the specification") {
   auto r = request();
   CHECK(make_plan(r, types)->image.value == "python:3.11");

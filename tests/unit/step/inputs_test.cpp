@@ -443,6 +443,13 @@ TEST_CASE("A pattern passes on no variable that a pod cannot have") {
   CHECK(read({program, {"job-options", R"({"pass_environment": ["BASH*"]})"}}, around).request.environment == Json{{"BASH_X", "1"}});
 }
 
+TEST_CASE("A pattern passes on no variable of another step or distributed run") {
+  Context around = empty_context();
+  around.environment = {{"RANK", "3"}, {"TRAINSTEP_MODEL_DIR", "/of/another/run"}, {"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"RANKING", "1"}};
+  CHECK(read({program, {"job-options", R"({"pass_environment": ["*"]})"}}, around).request.environment == Json{{"RANKING", "1"}});
+  CHECK(read({program, {"job-options", R"({"pass_environment": ["RANK"]})"}}, around).request.environment == Json{{"RANK", "3"}});
+}
+
 TEST_CASE("Variables that name files of this machine are reported in one line") {
   const Context around{.environment = {{"SSL_CERT_FILE", "/etc/ca.pem"}, {"PIP_CERT", "/etc/ca.pem"}, {"CURL_CA_BUNDLE", "/etc/ca.pem"}},
                        .read_file = files({})};
