@@ -29,17 +29,22 @@ const ProgramPath* find_path(std::string_view name) {
   return found == paths.end() ? nullptr : found;
 }
 
+// The path that `name` resembles, as its flag is spelled or misspelled: model-dir, Model_Dir, model_dri. With blanks around it, it must be the whole
+// name of a folder: "{ metrics }" is code in many languages.
 std::optional<std::string> nearest_path(std::string_view name) {
   std::vector<std::string> names;
   for (const auto& path : paths) names.emplace_back(path.name);
-  return nearest(name, names);
+  if (name.find(' ') == std::string_view::npos) return nearest(name, names);
+  auto plain = lower(trim(name));
+  std::ranges::replace(plain, '-', '_');
+  return plain.find('_') != std::string::npos && find_path(plain) != nullptr ? std::optional(plain) : std::nullopt;
 }
 
 Json placeholder(const ProgramPath& path) { return Json{{path.placeholder, std::string(path.name)}}; }
 
 // "NAME}" at the front; nullopt: none.
 std::optional<std::string_view> name_before_brace(std::string_view text) {
-  const auto in_name = [](char c) { return c == '_' || is_digit(c) || is_letter(c); };
+  const auto in_name = [](char c) { return c == '_' || c == '-' || c == ' ' || is_digit(c) || is_letter(c); };
   const auto length = static_cast<std::size_t>(std::ranges::find_if_not(text, in_name) - text.begin());
   if (length == 0 || length == text.size() || text[length] != '}') return std::nullopt;
   return text.substr(0, length);

@@ -57,7 +57,14 @@ TEST_CASE("a path's name in braces is replaced, and everything else in a command
       {"", ""},
       {"{", "{"},
       {"{}", "{}"},
-      {"{ model_dir }", "{ model_dir }"},
+      {"{ metrics }", "{ metrics }"},
+      {"{ model dir }", "{ model dir }"},
+      {"{-}", "{-}"},
+      {"{ }", "{ }"},
+      {"{- {model_dir} -}", "{- MODEL -}"},
+      {"{{ model_dir }}", "{ model_dir }"},
+      {"{{model-dir}}", "{model-dir}"},
+      {"{{ metrics }}", "{{ metrics }}"},
       {"{model_dir", "{model_dir"},
       {R"({"lr": 0.1, "a": {"b": []}})", R"({"lr": 0.1, "a": {"b": []}})"},
       {"print({1:2}, f'{x}')", "print({1:2}, f'{x}')"},
@@ -84,7 +91,14 @@ TEST_CASE("a path's name in braces is replaced, and everything else in a command
 }
 
 TEST_CASE("a name that resembles a path's is an error that says how to write the text itself") {
-  for (const auto& [word, near] : {std::pair("--out={model_dri}", "{model_dir}"), {"{metric}", "{metrics}"}, {"{MODEL_DIR}", "{model_dir}"}}) {
+  for (const auto& [word, near] : {std::pair("--out={model_dri}", "{model_dir}"),
+                                   {"{metric}", "{metrics}"},
+                                   {"{MODEL_DIR}", "{model_dir}"},
+                                   {"{model-dir}", "{model_dir}"},
+                                   {"{Model-Dir}", "{model_dir}"},
+                                   {"{train-dataset-dir}", "{train_dataset_dir}"},
+                                   {"{ model_dir }", "{model_dir}"},
+                                   {"{ Train-Dataset-Dir}", "{train_dataset_dir}"}}) {
     const auto text = specification_of({"python3", word}, {});
     REQUIRE_FALSE(text.has_value());
     CHECK(text.error().kind == ErrorKind::usage);
