@@ -74,7 +74,9 @@ Result<void> check_places(const StepCommand& command, const step::Inputs& inputs
   TRY(step::check_model_place(inputs, {{"run-dir", run_folder(command, plan).string()}}));
   ASSIGN(const auto emptied, local::emptied_places(plan, run_folder(command, plan)));
   TRY(step::check_not_emptied(inputs, emptied, command.flags));
-  return step::check_outputs(inputs, command.record, command.exit_code_file, command.flags);
+  TRY(step::check_outputs(inputs, command.record, command.exit_code_file, command.flags));
+  ASSIGN(const auto own, local::own_places(plan, run_folder(command, plan)));
+  return step::check_not_of_run(inputs, command.record, command.exit_code_file, own);
 }
 
 // Raises the limit before the gang starts; in the middle it would be too late.
@@ -194,9 +196,9 @@ class LocalRun {
   local::LocalBackend m_backend;
   run::Runner m_runner;
   log::BackPressure m_reader;
+  int m_signal = 0;     // the latest that asked for a stop, which came too late for m_runner if it is to commit
   bool m_over = false;  // only the rest has to be read
 };
-  int m_signal = 0;     // the latest that asked for a stop, which came too late for m_runner if it is to commit
 
 }  // namespace
 

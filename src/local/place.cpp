@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "data/place.h"
+#include "local/run_folder.h"
 #include "spec/uses.h"
 
 namespace trainstep::local {
@@ -83,6 +84,18 @@ Result<std::vector<std::string>> emptied_places(const plan::Plan& plan, const fs
       const auto& path = place.placement.outputs.at(output.name);
       if (!is_at_step_path(plan, member, output) && fs::exists(fs::symlink_status(path, unknown))) places.push_back(path);
     }
+  }
+  return places;
+}
+
+Result<std::vector<std::string>> own_places(const plan::Plan& plan, const fs::path& run_dir) {
+  const auto folder = absolute(run_dir.string());
+  std::vector<std::string> places{folder / run_folder_mark, folder / "bin"};
+  for (const auto& member : gang(plan)) {
+    ASSIGN(const auto place, place_of(plan, folder, member));
+    for (const auto& own : place.own_folders) places.push_back(own);
+    for (const auto& output : plan.binding.outputs)
+      if (!is_at_step_path(plan, member, output)) places.push_back(place.placement.outputs.at(output.name));
   }
   return places;
 }

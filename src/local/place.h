@@ -33,6 +33,10 @@ bool is_at_step_path(const plan::Plan& plan, const GangMember& member, const pla
 // check_no_links().
 Result<std::vector<std::string>> emptied_places(const plan::Plan& plan, const std::filesystem::path& run_dir);
 
+// What belongs to the run in `run_dir`: its mark, a file, followed by bin, outputs, the folders of the members and their outputs. Errors: those of
+// place_of().
+Result<std::vector<std::string>> own_places(const plan::Plan& plan, const std::filesystem::path& run_dir);
+
 // Error (input): a path of the program's inputs or outputs is not UTF-8, which the JSON passed to the program, and the results, require.
 Result<void> check_path_texts(const plan::Plan& plan, const std::filesystem::path& run_dir);
 

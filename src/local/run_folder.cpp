@@ -18,12 +18,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr auto mark = ".trainstep-run";
 constexpr auto words = "This folder was created by a run of trainstep; another run may overwrite its contents.\n";
 
 bool is_marked(const fs::path& folder) {
   std::error_code ignored;
-  return fs::is_regular_file(fs::symlink_status(folder / mark, ignored));
+  return fs::is_regular_file(fs::symlink_status(folder / run_folder_mark, ignored));
 }
 
 Error at_work(const fs::path& path) {
@@ -56,7 +55,7 @@ Result<RunFolder> RunFolder::claim(const fs::path& path) {
   if (!lock) return at_work(path);
   folder.m_lock = std::move(*lock);
   TRY(folder.hold_names());
-  if (!is_marked(path)) TRY(write_file_atomically(path / mark, words));
+  if (!is_marked(path)) TRY(write_file_atomically(path / run_folder_mark, words));
   return folder;
 }
 

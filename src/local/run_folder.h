@@ -12,6 +12,9 @@
 
 namespace trainstep::local {
 
+// The file in it that marks it as a run's.
+inline constexpr auto run_folder_mark = ".trainstep-run";
+
 class RunFolder {
  public:
   // Checks that no files of others would be overwritten: the path does not exist, is an empty folder, or was claimed by a run. Errors: input, denied.

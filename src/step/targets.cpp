@@ -177,6 +177,17 @@ Paths read_by(const Inputs& inputs, const Flags& flags) {
   return read;
 }
 
+// Everything that the step writes.
+std::vector<OutputTarget> written_by(const Inputs& inputs, const std::string& record, const std::string& exit_code_file) {
+  auto targets = inputs.targets;
+  if (!record.empty()) targets.push_back({.name = "record", .kind = OutputTarget::Kind::file, .path = record, .uri = {}, .type = {}});
+  if (!exit_code_file.empty() && !is_descriptor(exit_code_file))
+    targets.push_back({.name = "exit-code-file", .kind = OutputTarget::Kind::file, .path = exit_code_file, .uri = {}, .type = {}});
+  if (!inputs.executor_output_file.empty())
+    targets.push_back({.name = "outputs.outputFile", .kind = OutputTarget::Kind::file, .path = inputs.executor_output_file, .uri = {}, .type = {}});
+  return targets;
+}
+
 }  // namespace
 
 Result<void> check_model_place(const Inputs& inputs, const std::map<std::string, std::string>& others) {
@@ -216,12 +227,7 @@ Result<void> check_targets(const std::vector<OutputTarget>& targets) {
 }
 
 Result<void> check_outputs(const Inputs& inputs, const std::string& record, const std::string& exit_code_file, const Flags& flags) {
-  auto targets = inputs.targets;
-  if (!record.empty()) targets.push_back({.name = "record", .kind = OutputTarget::Kind::file, .path = record, .uri = {}, .type = {}});
-  if (!exit_code_file.empty() && !is_descriptor(exit_code_file))
-    targets.push_back({.name = "exit-code-file", .kind = OutputTarget::Kind::file, .path = exit_code_file, .uri = {}, .type = {}});
-  if (!inputs.executor_output_file.empty())
-    targets.push_back({.name = "outputs.outputFile", .kind = OutputTarget::Kind::file, .path = inputs.executor_output_file, .uri = {}, .type = {}});
+  const auto targets = written_by(inputs, record, exit_code_file);
   const auto read = read_by(inputs, flags);
   for (const auto& target : targets)
     if (target.kind == OutputTarget::Kind::file) TRY(check_beside(target.name, target.path, read));
@@ -248,6 +254,18 @@ Result<void> check_not_emptied(const Inputs& inputs, const std::vector<std::stri
         return input_error(fmt::format(
             "{}: {} is, contains or is inside {}, which this run empties at its start; choose another run-dir, or use a copy", name, path, place));
     }
+  return {};
+}
+
+Result<void> check_not_of_run(const Inputs& inputs, const std::string& record, const std::string& exit_code_file,
+                              const std::vector<std::string>& own) {
+  for (const auto& target : written_by(inputs, record, exit_code_file)) {
+    if (target.path.empty() || is_descriptor(target.path)) continue;
+    const auto place = real(followed(target.path).string());
+    for (const auto& each : own)
+      if (lies_in(real(each), place) || (each == own.front() && lies_in(place, real(each))))
+        return input_error(fmt::format("{}: {} is the place of {}, which the run itself uses; choose another path", target.name, target.path, each));
+  }
   return {};
 }
 

@@ -32,6 +32,11 @@ Result<void> check_beside(const std::string& name, const std::string& path, cons
 // output of an earlier run.
 Result<void> check_not_emptied(const Inputs& inputs, const std::vector<std::string>& emptied, const Flags& flags);
 
+// `own`: a file of the run itself in its folder, followed by its folders there. Error (input): something that the step writes, including `record` and
+// `exit_code_file` (empty: none), is in the place of one, or one of them would be inside a file.
+Result<void> check_not_of_run(const Inputs& inputs, const std::string& record, const std::string& exit_code_file,
+                              const std::vector<std::string>& own);
+
 // What the model must not replace: the working directory, the user's home, the step's inputs on this machine, and `others` (what it is → path). Error
 // (input): model_dir is one of them, or a folder that contains one.
 Result<void> check_model_place(const Inputs& inputs, const std::map<std::string, std::string>& others = {});

@@ -71,6 +71,14 @@ def test_nothing_of_the_users_is_put_where_a_run_empties_its_folder(run, tmp_pat
     assert (tmp_path / "rd/bin/data").is_dir()
 
 
+@pytest.mark.parametrize("name", ["main", "outputs", ".trainstep-run", "outputs/state"])
+@pytest.mark.parametrize("flag", ["--report", "--metrics", "--results", "--record", "--model-dir"])
+def test_nothing_is_written_in_the_place_of_the_runs_own_files(run, tmp_path, flag, name):
+    code, said = run(*words("touch ../../begun", {"outputPath": "state"}), "--run-dir", "rd", flag, f"rd/{name}")
+    assert code == 2 and f"{flag[2:].replace('-', '_')}: rd/{name} is the place of {tmp_path}/rd/{name}, which the run itself uses" in said, said
+    assert not (tmp_path / "begun").exists()
+
+
 @pytest.mark.parametrize("again", [True, False])
 def test_a_model_whose_folder_was_removed_while_it_was_written_is_not_delivered(start, tmp_path, again):
     process = start('mkdir "$0"; echo 1 >"$0/first"', {"outputPath": "model_dir"}, more=("--model-dir", "m"))

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "plans.h"
 #include "support/catch.h"
@@ -46,6 +47,17 @@ TEST_CASE("only the primary has the real outputs, all have the same inputs") {
   CHECK(master->placement.inputs.at("data") == fs::absolute("relative/data"));
   CHECK(worker->placement.inputs.at("data") == fs::absolute("relative/data"));
   CHECK(fs::path(master->placement.outputs.at("odd/name")).parent_path() == "/run/outputs");
+}
+
+TEST_CASE("the places of a run in its folder are its mark, its folders and the outputs that have no path of the step") {
+  const auto places = own_places(plan_with_outputs("model"), "/run");
+  REQUIRE(places);
+  const std::set<std::string> names(places->begin(), places->end());
+  for (const auto* name : {"/run/.trainstep-run", "/run/bin", "/run/outputs", "/run/master-0", "/run/worker-0", "/run/worker-0/outputs",
+                           "/run/outputs/accuracy", "/run/worker-0/outputs/model"})
+    CHECK(names.contains(name));
+  CHECK_FALSE(names.contains("/run"));
+  CHECK_FALSE(names.contains("/run/outputs/model"));
 }
 
 TEST_CASE("a path that is not UTF-8 is rejected: the JSON for the program, and results, cannot contain it") {

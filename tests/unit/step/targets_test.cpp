@@ -225,6 +225,26 @@ TEST_CASE("A descriptor that a flag was read from does not count as a file: its 
   CHECK_FALSE(check_outputs(inputs, "", "", {{"base-image", '@' + (folder / "metrics.json").string()}}));
 }
 
+TEST_CASE("Nothing that the step writes may be in the place of a file or folder of the run, or above one; next to them and in them it may") {
+  const Places places;
+  const auto& folder = places.folder;
+  const std::vector<std::string> own{folder / "run/.trainstep-run", folder / "run/main"};
+  std::filesystem::create_directory(folder / "run");
+  std::filesystem::create_directory_symlink(folder / "run", folder / "link");
+  for (const auto* name : {"run/main", "run/.trainstep-run", "run", "link/main", "run/x/../main/", "run/.trainstep-run/report.html"}) {
+    CAPTURE(name);
+    Inputs inputs;
+    inputs.targets = {file("report", folder / name)};
+    const auto refused = check_not_of_run(inputs, "", "", own);
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().kind == ErrorKind::input);
+    CHECK_THAT(refused.error().message, Contains("report: ") && Contains("which the run itself uses; choose another path"));
+    CHECK_FALSE(check_not_of_run({}, folder / name, "", own));
+    CHECK_FALSE(check_not_of_run({}, "", folder / name, own));
+  }
+  for (const auto* name : {"run/main/report.html", "run/report.html", "run/main-1"}) CHECK(check_not_of_run({}, folder / name, "", own));
+}
+
 TEST_CASE("Checking creates nothing") {
   const Places places;
   REQUIRE(check_targets({file("report", places.folder / "new/report.html")}).has_value());
