@@ -39,6 +39,11 @@ Result<std::pair<Fd, FileLock>> lock_folder(const fs::path& folder, const fs::pa
   }  // the previous holder removed the folder when it finished
 }
 
+std::string why_hidden(const fs::path& path) {
+  struct stat there{};
+  return ::stat(path.c_str(), &there) != 0 && errno == EACCES ? file_error("read", path, EACCES).message : std::string();
+}
+
 // Some file systems change the inode number of an open folder: the path must differ as well.
 fs::path moved_folder(const Fd& held_folder, const fs::path& folder) {
   struct stat held{}, there{};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <utility>
 
 #include "base/fd.h"
@@ -15,7 +16,11 @@ namespace trainstep {
 // symbolic link), those of make_directories().
 Result<std::pair<Fd, FileLock>> lock_folder(const std::filesystem::path& folder, const std::filesystem::path& target);
 
+// Why it cannot be known whether something is at a path: "cannot read /a/b: Permission denied", also for a folder above it; empty: it can.
+std::string why_hidden(const std::filesystem::path& path);
+
 // The current path of the held folder if it, or one above it, was renamed; empty: it was not moved, or was removed.
+// Only meaningful if its path is not hidden.
 std::filesystem::path moved_folder(const Fd& held_folder, const std::filesystem::path& folder);
 
 // Whether the held folder was removed, whatever exists at its path now.

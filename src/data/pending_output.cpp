@@ -114,6 +114,7 @@ Result<void> PendingOutput::check_kept() const {
   if (was_removed(m_held))
     return Error{ErrorKind::conflict, fmt::format("{} was removed while {} was being written to it; its contents are incomplete",
                                                   m_place.folder.string(), m_place.target.string())};
+  if (const auto why = why_hidden(m_place.folder); !why.empty()) return Error{ErrorKind::conflict, why + "; the output is not delivered"};
   const auto now = moved_folder(m_held, m_place.folder);
   std::error_code code;
   const auto waiting = m_place.path.parent_path();

@@ -74,6 +74,7 @@ Result<void> RunFolder::hold_names() {
 Result<void> RunFolder::check_kept() const {
   if (was_removed(m_folder))
     return Error{ErrorKind::conflict, fmt::format("run-dir: {} was removed during the run; its contents are incomplete", m_path.string())};
+  if (const auto why = why_hidden(m_path); !why.empty()) return Error{ErrorKind::conflict, "run-dir: " + why};
   const auto now = moved_folder(m_folder, m_path);
   if (now.empty()) return {};
   return Error{ErrorKind::conflict,

@@ -25,7 +25,8 @@ class RunFolder {
   // make_directories().
   static Result<RunFolder> claim(const std::filesystem::path& path);
 
-  // Error (conflict): the folder was removed, or it or one of its parents was renamed or replaced; the path now belongs to something else.
+  // Error (conflict): the folder was removed, or it or one of its parents was renamed or replaced; the path now belongs to something else, or there
+  // is no permission to look.
   [[nodiscard]] Result<void> check_kept() const;
 
   // Removes what claim() has created, and nothing of whatever is at its path now. For a run that ends before anything was started. Errors: those of

@@ -45,10 +45,12 @@ void HeldFolders::hold(const std::string& file) {
 Result<void> HeldFolders::check(const std::string& path) const {
   const auto of = m_of.find(path);
   if (of == m_of.end()) return {};
-  for (const auto& folder : of->second)
+  for (const auto& folder : of->second) {
+    if (const auto why = why_hidden(folder); !why.empty()) return Error{ErrorKind::conflict, fmt::format("cannot write {}: {}", path, why)};
     if (const auto now = moved_folder(m_folders.at(folder), folder); !now.empty())
       return Error{ErrorKind::conflict,
                    fmt::format("cannot write {}: its folder was renamed or replaced since the step began, and is now {}", path, now.string())};
+  }
   return {};
 }
 

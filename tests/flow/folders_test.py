@@ -195,6 +195,16 @@ def test_unreadable_folders_are_removed_with_the_temporary_folder(run, user, mod
     assert not list((tmp_path / "temporary").iterdir())
 
 
+def test_a_run_folder_that_can_no_longer_be_read_is_not_called_renamed(run, user, tmp_path):
+    try:
+        code, said = run(f"chmod 000 {tmp_path}/trainstep-runs", "--model-dir", "model", user=user)
+    finally:
+        (tmp_path / "trainstep-runs").chmod(0o755)
+    assert code == 3, said
+    assert re.search(rf"run-dir: cannot read {tmp_path}/trainstep-runs/\S+: Permission denied", said), said
+    assert "renamed" not in said
+
+
 @pytest.mark.parametrize("model", ["echo x >$0; chmod 000 $0", "mkdir $0; echo x >$0/a; echo y >$0/b; chmod 000 $0/b", "mkdir -p $0/b; echo x >$0/a; chmod 000 $0/b"])
 def test_a_model_with_a_file_that_its_user_cannot_read_is_none(run, user, model, tmp_path):
     code, said = run(model, "--model-dir", "model", user=user)
