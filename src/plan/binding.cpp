@@ -118,6 +118,11 @@ Result<Json> convert(const spec::Program& program, const spec::Input& input, con
 }
 
 Error missing(const spec::Program& program, const spec::Input& input, const Request& request) {
+  if (request.is_command) {
+    auto flag = input.name;
+    std::ranges::replace(flag, '_', '-');
+    return input_error(fmt::format("{}: is missing, but the {} names it; pass --{}", input.name, command_source, flag));
+  }
   if (input.type == Type::artifact)
     return input_error(fmt::format("train_parameters.{}: is missing; name one of the step's input paths (this step has: {}){}", input.name,
                                    names_of(request.inputs), how_to_give("input", request.inputs)));

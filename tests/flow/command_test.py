@@ -135,7 +135,7 @@ def test_a_cancel_ends_the_program(gang):
     (["--train-parameters", '{"epochs": 3}', "--", "true"], "train_parameters cannot be combined with a command after --"),
     (["--executor-input", '{"inputs": {}}', "--", "true"], "executor-input cannot be combined with a command after --"),
     (["--", "true", "{model_dri}"], "unknown path {model_dri}; did you mean {model_dir}?"),
-    (["--", "true", "{train_dataset_dir}"], "train_dataset_dir"),
+    (["--", "true", "{train_dataset_dir}"], "train_dataset_dir: is missing, but the command after -- names it; pass --train-dataset-dir"),
     (["--", "no-such-program"], "command after --: no-such-program not found on this machine"),
     (["-n", "2", "--distribution-specification", '{"number_of_workers": 3, "distribution_type": "PyTorch"}', "--", "true"],
      "-n 2 contradicts distribution_specification.number_of_workers, which is 3"),
