@@ -115,9 +115,11 @@ std::string missing_command(const CLI::App& app) {
       meant ? fmt::format("did you mean {}?", *meant) : "expected one of run, render, check, list, attach, logs, stop, replay, completion, man");
 }
 
-// The first word that the command does not know.
-std::string unexpected(const CLI::App& command) {
-  const auto words = command.remaining();
+// The first word that the command does not know. Those after -- are left to `app`.
+std::string unexpected(const CLI::App& app, const CLI::App& command) {
+  auto words = command.remaining();
+  if (words.empty()) words = app.remaining();
+  std::erase(words, "--");
   const auto word = words.empty() ? std::string() : words.front().substr(0, words.front().find('='));
   if (!word.starts_with("--")) return fmt::format("{}: unexpected argument \"{}\"", command.get_name(), word);
   const auto meant = nearest(word.substr(2), flag_names(command));
@@ -134,7 +136,7 @@ std::string problem(const Commands& commands, const CLI::ParseError& error) {
       if (chosen.empty()) return missing_command(commands.app);
       return fmt::format("{}: {} is missing", chosen.front()->get_name(), text.substr(0, text.find(' ')));
     case CLI::ExitCodes::ExtrasError:
-      if (!chosen.empty()) return unexpected(*chosen.front());
+      if (!chosen.empty()) return unexpected(commands.app, *chosen.front());
       return text;
     case CLI::ExitCodes::ArgumentMismatch:
       return error.get_name() == "ArgumentMismatch" && text.find("At Most") != std::string::npos ? flag + " is specified twice"

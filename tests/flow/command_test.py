@@ -152,6 +152,13 @@ def test_contradictions_are_refused_before_anything_runs(call, words, said):
     assert not (call.here / "trainstep-runs").exists()
 
 
+@pytest.mark.parametrize("words, unexpected", [(["list", "--", "x"], "x"), (["replay", "run.jsonl", "--", "y"], "y"), (["list", "x", "--", "y"], "x")])
+def test_a_command_that_takes_no_program_names_the_word_after_the_dashes(call, words, unexpected):
+    done = call(*words[1:], command=words[0])
+    assert done.returncode == 2
+    assert f'{words[0]}: unexpected argument "{unexpected}"; see trainstep --help' in done.stderr, done.stderr
+
+
 def test_the_same_value_twice_is_no_contradiction(call):
     done = call("-n", "2", "--type", "pytorch", "--distribution-specification", '{"number_of_workers": 2, "distribution_type": "PyTorch"}', "--", "true")
     assert done.returncode == 0, done.stdout + done.stderr
