@@ -112,6 +112,8 @@ bool is_refusal(std::string_view reason);
 // another job type has are accepted, because the job type may come from a pipeline parameter. Error (input): lists the types of the job, or its
 // replicas.
 Result<void> check_options(const plan::Plan& plan);
+// Those of job_options.logs.
+std::vector<std::string> logs_of_other_types(const plan::Plan& plan);
 
 // "worker-1", "ps-0", "master-0"; "launcher" and "main" (Job), of which there is only one: the name of a replica in logs, folders and messages.
 std::string replica_name(const Replicas& replicas, int index);

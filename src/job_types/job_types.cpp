@@ -103,6 +103,15 @@ Result<void> check_options(const plan::Plan& plan) {
   return check_logs(plan);
 }
 
+std::vector<std::string> logs_of_other_types(const plan::Plan& plan) {
+  auto names = plan.options.logs;
+  std::erase_if(names, [&](const std::string& name) {
+    const auto is_of = [type = name.substr(0, name.find('-'))](const Replicas& replicas) { return lower(replicas.type) == type; };
+    return !names_replica(name) || std::ranges::any_of(find(plan.job_type).replicas(plan), is_of);
+  });
+  return names;
+}
+
 std::string replica_name(const Replicas& replicas, int index) {
   return replicas.numbered ? fmt::format("{}-{}", lower(replicas.type), index) : lower(replicas.type);
 }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "job_types/job_type.h"
+
 namespace trainstep::step {
 
 std::vector<std::string> unused_inputs(const plan::Request& request, const plan::Plan& plan) {
@@ -17,6 +19,11 @@ std::vector<std::string> unused_inputs(const plan::Request& request, const plan:
                     "into train_parameters",
                     given.name));
   }
+  if (!plan.options.component.empty() && plan.program.dialect != spec::Dialect::v2)
+    notices.push_back(fmt::format("job_options.component: not used, because {} has only one program; omit it",
+                                  request.is_command ? "a command" : "train_specification"));
+  for (const auto& name : job_types::logs_of_other_types(plan))
+    notices.push_back(fmt::format("job_options.logs: this {} has no {}; it has {}", plan.job_type, name, job_types::replica_counts(plan)));
   return notices;
 }
 

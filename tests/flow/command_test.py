@@ -159,6 +159,13 @@ def test_a_command_that_takes_no_program_names_the_word_after_the_dashes(call, w
     assert f'{words[0]}: unexpected argument "{unexpected}"; see trainstep --help' in done.stderr, done.stderr
 
 
+def test_options_that_a_command_does_not_use_are_reported(call):
+    done = call("--job-options", '{"component": "train", "logs": ["main", "worker-0"]}', "--", "echo", "hello")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "job_options.component: not used, because a command has only one program; omit it" in done.stdout
+    assert "job_options.logs: this Job has no worker-0; it has 1 Main" in done.stdout
+
+
 def test_the_same_value_twice_is_no_contradiction(call):
     done = call("-n", "2", "--type", "pytorch", "--distribution-specification", '{"number_of_workers": 2, "distribution_type": "PyTorch"}', "--", "true")
     assert done.returncode == 0, done.stdout + done.stderr
