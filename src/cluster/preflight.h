@@ -74,7 +74,7 @@ class Preflight {
   const plan::Plan& m_plan;
   const std::string& m_name_space;  // of the job
   Sink m_sink;
-  Json m_object;  // the job as it would be accepted; null: it would not
+  Json m_object;                   // the job as it would be accepted; null: it would not
   bool m_is_there = false;         // … because it exists
   bool m_exceeds_a_quota = false;  // the reason why it would not
   std::vector<DryRunPod> m_pods;
