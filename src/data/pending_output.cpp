@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "base/files.h"
+#include "base/links.h"
 #include "base/regular_file.h"
 #include "base/remove_tree.h"
 #include "base/temporary_permissions.h"
@@ -47,6 +48,21 @@ fs::path free_name(const fs::path& path) {
   return fs::exists(fs::symlink_status(path, code)) ? kept_name(path) : path;
 }
 
+// The path without a trailing slash; empty: it is not a link.
+fs::path link_at(const fs::path& path) {
+  std::error_code code;
+  auto link = fs::absolute(path, code).lexically_normal();
+  if (!link.has_filename()) link = link.parent_path();
+  return fs::is_symlink(link, code) ? link : fs::path();
+}
+
+// The entry need not exist, its folder must.
+bool is_same_place(const fs::path& one, const fs::path& other) {
+  std::error_code code;
+  const auto above = fs::canonical(one.parent_path(), code);
+  return !code && one.filename() == other.filename() && above == fs::canonical(other.parent_path(), code) && !code;
+}
+
 // A folder with the temporary name is ours only if a run wrote its owner note before writing anything else there.
 Result<void> check_ours(const OutputPaths& place) {
   std::error_code code;
@@ -71,6 +87,7 @@ Result<PendingOutput> PendingOutput::open(const fs::path& target, const std::str
   PendingOutput output;
   output.m_signer = signer;
   output.m_place = OutputPaths::of(target);
+  output.m_link = link_at(target);
   ASSIGN(output.m_made, MadeFolders::make(output.m_place.target.parent_path()));
   ASSIGN(std::tie(output.m_held, output.m_lock), lock_folder(output.m_place.folder, output.m_place.target));
   TRY(check_ours(output.m_place));
@@ -118,12 +135,20 @@ Result<void> PendingOutput::check_kept() const {
   const auto now = moved_folder(m_held, m_place.folder);
   std::error_code code;
   const auto waiting = m_place.path.parent_path();
-  if (now.empty() && !fs::is_symlink(waiting, code)) return {};
+  if (now.empty() && !fs::is_symlink(waiting, code)) return check_link();
   if (now.empty())
     return Error{ErrorKind::conflict, fmt::format("{} was replaced by a symbolic link while {} was being written to it; the output is not delivered",
                                                   waiting.string(), m_place.target.string())};
   return Error{ErrorKind::conflict, fmt::format("the folder of {} was moved to {} while the output was being written; the output is not delivered",
                                                 m_place.target.string(), (m_place.inside ? now : now.parent_path()).string())};
+}
+
+// The output is put where the link led at the start: whoever uses the link now would find something else.
+Result<void> PendingOutput::check_link() const {
+  if (m_link.empty() || is_same_place(followed(m_link), m_place.target)) return {};
+  return Error{ErrorKind::conflict,
+               fmt::format("{} was a symbolic link to {} and was removed or changed while the output was being written; the output is not delivered",
+                           m_link.string(), m_place.target.string())};
 }
 
 Result<std::optional<fs::path>> PendingOutput::commit(const IsTemporary& vanishes, const CheckCancelled& go_on) {

@@ -47,7 +47,7 @@ class PendingOutput {
   [[nodiscard]] std::filesystem::path left() const;
 
   // Error (conflict): the folder was removed since open(), with what had been written until then, so that what is there now may not be this run's; or
-  // it, or one above it, was renamed, so that the target's path leads elsewhere.
+  // it, or one above it, was renamed, or the link at the given path was removed or changed, so that the path leads elsewhere.
   [[nodiscard]] Result<void> check_kept() const;
   // Moves what was written to the target; does nothing if there is nothing. Links in it keep their targets, or become copies where the target
   // vanishes or is beside the output (output_links.h); if the output itself is a link, its target is delivered. An existing file is replaced, and so
@@ -64,6 +64,7 @@ class PendingOutput {
   Result<void> recover(const std::string& owner);
   Result<void> resolve_link(const IsTemporary& vanishes, const CheckCancelled& go_on);
   [[nodiscard]] bool known() const;
+  [[nodiscard]] Result<void> check_link() const;
   Result<std::optional<std::filesystem::path>> move_aside();
   Result<void> replace();
   void remove_replaced(const std::filesystem::path& path);
@@ -73,7 +74,8 @@ class PendingOutput {
   void remember();
 
   OutputPaths m_place;
-  MadeFolders m_made;  // above the target
+  std::filesystem::path m_link;  // the path given to open(), if it is a link to the target
+  MadeFolders m_made;            // above the target
   std::string m_unremoved;
   std::string m_signer;  // empty: unsigned
   std::optional<Restored> m_taken_back;

@@ -227,6 +227,41 @@ TEST_CASE("a link at the target stays, and what it leads to is replaced") {
   CHECK(listing(folder.path() / "disk/v1") == "b ");
 }
 
+TEST_CASE("an output is not delivered where a link no longer leads") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  fs::create_directories(folder.path() / "disk");
+  fs::create_directories(folder.path() / "other");
+  fs::create_directory_symlink("disk/v1", model);
+  auto output = opened(folder.path() / "model/");
+  write(output.path(), "weights");
+  fs::remove(model);
+  SECTION("it was removed") {}
+  SECTION("it leads elsewhere") { fs::create_directory_symlink("other/v1", model); }
+  SECTION("it leads to a folder that does not exist") { fs::create_directory_symlink("missing/v1", model); }
+  SECTION("there is a file") { write(model, "theirs"); }
+  const auto placed = output.commit();
+  REQUIRE_FALSE(placed);
+  CHECK(placed.error().kind == ErrorKind::conflict);
+  CHECK_THAT(placed.error().message, Catch::Contains(model.string() + " was a symbolic link to " + (folder.path() / "disk/v1").string()));
+  CHECK_FALSE(fs::exists(folder.path() / "disk/v1"));
+  CHECK(contents(output.left()) == "weights");
+}
+
+TEST_CASE("an output is delivered where a link led that now leads there another way") {
+  const TempDir folder;
+  const auto model = folder.path() / "model";
+  fs::create_directories(folder.path() / "disk");
+  fs::create_directory_symlink("disk/v1", model);
+  auto output = opened(model);
+  write(output.path(), "weights");
+  fs::create_directory_symlink("disk", folder.path() / "also");
+  fs::remove(model);
+  fs::create_directory_symlink("also/v1", model);
+  REQUIRE(output.commit());
+  CHECK(contents(model) == "weights");
+}
+
 TEST_CASE("a link into the output by its whole path leads there afterwards, too") {
   const TempDir folder;
   auto output = opened(folder.path() / "model");
