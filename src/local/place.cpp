@@ -30,6 +30,12 @@ fs::path absolute(const std::string& path) {
   return fs::absolute(path, ignored).lexically_normal();
 }
 
+// "a/b/.." is the path "a", without a slash.
+fs::path absolute_output(const std::string& path) {
+  auto whole = absolute(path);
+  return whole.has_filename() ? whole : whole.parent_path();
+}
+
 Error elsewhere(std::string_view name, const plan::StepPath& path, std::string_view does) {
   return input_error(fmt::format("{}: {} is not a path on this machine; a local run {} only files and folders", name, path.uri, does));
 }
@@ -67,7 +73,7 @@ Result<Place> place_of(const plan::Plan& plan, const fs::path& run_dir, const Ga
     const auto& folder = is_shared(plan, output) ? shared_place : own_place;
     if (!mapped && output.name.size() > max_name_length)
       return input_error(fmt::format("output {}: the name is too long for a file; give it one of at most {} bytes", output.name, max_name_length));
-    place.placement.outputs[output.name] = (mapped ? absolute(path->path) : folder / file_name(output.name, ++position)).string();
+    place.placement.outputs[output.name] = (mapped ? absolute_output(path->path) : folder / file_name(output.name, ++position)).string();
   }
   place.placement.executor_output_file = (place.folder / "executor_output.json").string();
   return place;

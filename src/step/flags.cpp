@@ -25,10 +25,19 @@ Error unknown_flag(const std::string& name, std::vector<std::string> known) {
   return usage_error(fmt::format("unknown flag --{}; {}", name, near ? fmt::format("did you mean --{}?", *near) : "see trainstep run --help"));
 }
 
+// "m/" and "m/." are the path "m": the program may write a file there.
+std::string without_slash(std::string path) {
+  while (path.size() > 1 && (path.ends_with('/') || path.ends_with("/."))) path.pop_back();
+  return path;
+}
+
 // A model may go to an address in an object store: the pods of the training deliver it. The other outputs are files written by the step.
 OutputTarget target(std::string_view name, const std::string& where) {
   OutputTarget target{.name = std::string(name), .kind = OutputTarget::Kind::file, .path = {}, .uri = {}, .type = {}};
-  (name == "model_dir" && looks_like_address(where) ? target.uri : target.path) = where;
+  if (name == "model_dir" && looks_like_address(where))
+    target.uri = where;
+  else
+    target.path = without_slash(where);
   return target;
 }
 

@@ -53,3 +53,10 @@ def test_a_model_is_not_delivered_where_a_link_no_longer_leads(train, tmp_path, 
     assert code == 3 and f"{tmp_path}/model was a symbolic link to {tmp_path}/r1/m and was removed or changed" in said, said
     assert f"the program's output is in {tmp_path}/r1/.m.trainstep/new/m until the next run" in said
     assert not os.path.exists(tmp_path / "r1/m")
+
+
+@pytest.mark.parametrize("given", ["m/", "m/.", "m//", "x/../m/", "m/x/.."])
+def test_results_name_the_file_at_a_path_that_ends_in_a_slash(train, tmp_path, given):
+    code, said = train('echo weights >"$1"', model=given)
+    assert code == 0 and f"model_dir: {tmp_path}/m\n" in said, said
+    assert delivered(tmp_path) == "weights\n"

@@ -60,6 +60,13 @@ TEST_CASE("the places of a run in its folder are its mark, its folders and the o
   CHECK_FALSE(names.contains("/run/outputs/model"));
 }
 
+TEST_CASE("an output whose path ends in .. is that folder, without a slash") {
+  const auto plan = plan_with_outputs("/out/model/checkpoint/..");
+  const auto place = place_of(plan, "/run", gang(plan).front());
+  REQUIRE(place);
+  CHECK(place->placement.outputs.at("model") == "/out/model");
+}
+
 TEST_CASE("a path that is not UTF-8 is rejected: the JSON for the program, and results, cannot contain it") {
   const auto refusal = [](const std::string& model_dir, const std::string& run_dir, const std::string& input = "data") {
     auto plan = plan_with_outputs(model_dir);

@@ -149,6 +149,17 @@ TEST_CASE("Paths given on the command line are the step's paths") {
   CHECK(inputs.targets[2].kind == OutputTarget::Kind::file);
 }
 
+TEST_CASE("An output's path ends without a slash, however it is given: the program may write a file there") {
+  for (const auto* given : {"m", "m/", "m//", "m/.", "m/./"}) {
+    const auto inputs = read({program, {"model-dir", given}, {"report", given}});
+    CHECK(inputs.request.outputs.at(0).path == "m");
+    CHECK(inputs.targets.at(1).path == "m");
+  }
+  CHECK(read({program, {"model-dir", "x/../m/"}}).targets.at(0).path == "x/../m");
+  CHECK(read({program, {"model-dir", "/"}}).targets.at(0).path == "/");
+  CHECK(read({program, {"model-dir", "s3://bucket/m/"}}).targets.at(0).uri == "s3://bucket/m/");
+}
+
 TEST_CASE("The flags apply if the executor input is the literal placeholder or empty") {
   for (const auto* literal : {"{{$}}", "", " {{$}} "}) CHECK(read({{"executor-input", literal}, program, {"gpus", "2"}}).request.gpus == "2");
   CHECK_THAT(message({{"executor-input", "nonsense"}, program}), Contains("neither a JSON object nor"));
