@@ -43,12 +43,12 @@ std::string state_of(const std::string& name, const struct stat& found) {
                      found.st_mtim.tv_nsec, found.st_ctim.tv_sec, found.st_ctim.tv_nsec);
 }
 
-// The same whatever happens to the entry, except that it is written or replaced.
+// The same whatever happens to the entry, except that it is written or replaced; of a file also under another name.
 std::string content_of(const std::string& name, const fs::path& path, const struct stat& found, bool rewritten) {
   if (S_ISDIR(found.st_mode)) return name + " folder";
   const auto born = birth_time(path, found).value_or(timespec{});
-  return fmt::format("{} {} {:o} {} {}.{} {}.{}{}", name, found.st_ino, found.st_mode & S_IFMT, found.st_size, found.st_mtim.tv_sec,
-                     found.st_mtim.tv_nsec, born.tv_sec, born.tv_nsec, rewritten ? " rewritten" : "");
+  return fmt::format("{} {} {:o} {} {}.{} {}.{}{}", S_ISREG(found.st_mode) ? std::string() : name, found.st_ino, found.st_mode & S_IFMT,
+                     found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec, born.tv_sec, born.tv_nsec, rewritten ? " rewritten" : "");
 }
 
 struct Look {
@@ -64,6 +64,8 @@ struct Look {
 
   void sort() {
     for (auto* numbers : {&files.states, &files.contents, &rest.states, &rest.contents, &linked}) std::ranges::sort(*numbers);
+    for (auto* numbers : {&files.contents, &rest.contents, &linked})  // several names of one file
+      numbers->erase(std::ranges::unique(*numbers).begin(), numbers->end());
   }
 };
 

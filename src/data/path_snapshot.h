@@ -17,7 +17,7 @@
 
 namespace trainstep {
 
-// The contents of a path at one moment: a file, or a folder with everything below it. Files are identified by name, inode, size and times, not by
+// The contents of a path at one moment: a file, or a folder with everything below it. Files are identified by inode, size and times, not by
 // content; their number is not limited. A file of which only the status change time differs has been written to if a WriteWatch saw that, otherwise
 // only its metadata was changed (docs/adr/0018-outputs-appear-whole.md). Links inside are not followed, unless they lead to something that vanishes
 // and so will be copied; a link at the path itself is followed, unless it leads to a folder that contains it.
@@ -28,8 +28,8 @@ class PathSnapshot {
   explicit PathSnapshot(const std::filesystem::path& path, bool settled = true, std::string without = {}, IsTemporary vanishes = {});
 
   [[nodiscard]] bool was_there() const { return m_there; }
-  // Whether there is now at least one non-empty regular file that was not there before, or is different; or a link to one. If the path itself is a
-  // link, and for files that a link leads to, only files changed since the snapshot count: a link may lead to anything.
+  // Whether there is now at least one non-empty regular file that was not there before under any name, or is different; or a link to one. If the path
+  // itself is a link, and for files that a link leads to, only files changed since the snapshot count: a link may lead to anything.
   [[nodiscard]] bool written() const;
   // Whether a file below the path, named as by walk_tree(), "/train/log", is one of those.
   [[nodiscard]] bool wrote(const std::string& name, const struct stat& found) const;

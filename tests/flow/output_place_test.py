@@ -60,3 +60,11 @@ def test_results_name_the_file_at_a_path_that_ends_in_a_slash(train, tmp_path, g
     code, said = train('echo weights >"$1"', model=given)
     assert code == 0 and f"model_dir: {tmp_path}/m\n" in said, said
     assert delivered(tmp_path) == "weights\n"
+
+
+@pytest.mark.parametrize("second, code", [("ln $1/a $1/b", 1), ("mv $1/a $1/b", 1), ("cp $1/a $1/b", 0)])
+def test_a_file_of_an_earlier_attempt_under_another_name_is_not_the_model(train, second, code):
+    script = f"if [ -e done ]; then {second}; exit 0; fi; touch done; mkdir $1; echo old >$1/a; exit 1"
+    done, said = train(script, *TWO_ATTEMPTS)
+    assert done == code, said
+    assert ("the program wrote nothing to" in said) == (code == 1)

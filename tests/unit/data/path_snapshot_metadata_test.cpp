@@ -58,6 +58,7 @@ const std::array metadata{
           fs::rename(left.model / "other", left.weights);
         }},
     Way{"another link", [](const Leftover& left) { fs::create_hard_link(left.weights, left.folder.path() / "link"); }},
+    Way{"another link in the output", [](const Leftover& left) { fs::create_hard_link(left.weights, left.model / "link"); }},
     Way{"an attribute", [](const Leftover& left) { ::setxattr(left.weights.c_str(), "user.note", "x", 1, 0); }},
 };
 
@@ -115,6 +116,17 @@ TEST_CASE("a file that is written is written, whatever its modification time is 
   CHECK(before.written());
   CHECK(before.touched());
   CHECK(before.wrote("/weights", status_of(left.weights)));
+}
+
+TEST_CASE("a file that only got another name is not written") {
+  const Leftover left;
+  const PathSnapshot before(left.model);
+  const auto other = left.model / "other";
+  fs::rename(left.weights, other);
+  CHECK_FALSE(before.written());
+  CHECK_FALSE(before.touched());
+  CHECK_FALSE(before.wrote("/other", status_of(other)));
+  CHECK_FALSE(before.unchanged());
 }
 
 TEST_CASE("metadata of a file that a link leads to is not content either") {
