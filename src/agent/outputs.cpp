@@ -141,8 +141,8 @@ Result<std::vector<std::string>> commit_outputs(Pending& pending, const std::vec
   for (const auto& output : outputs) {
     if (!output.no_file) continue;
     const auto found = pending.find(output.name);
-    const auto kept =
-        found == pending.end() ? "a file was expected" : fmt::format("it is kept in {} until the next run", found->second.left().string());
+    const auto left = found == pending.end() ? std::filesystem::path() : found->second.left();
+    const auto kept = left.empty() ? "a file was expected" : fmt::format("it is kept in {} until the next run", left.string());
     told.push_back(fmt::format("{}: the folder that the program wrote there is not delivered; {}", output.name, kept));
   }
   return told;

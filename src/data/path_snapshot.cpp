@@ -258,7 +258,7 @@ namespace {
 bool holds_files(const fs::path& path, bool unseen) {
   std::error_code code;
   if (fs::is_regular_file(path, code)) return fs::file_size(path, code) > 0 && !code;
-  if (code && code != std::errc::no_such_file_or_directory) return unseen;
+  if (code && code != std::errc::no_such_file_or_directory && code != std::errc::not_a_directory) return unseen;
   bool holds = false;
   const int hidden = walk_tree(path, [&](const std::string&, const struct stat& found) {
     holds = S_ISREG(found.st_mode) && found.st_size > 0;

@@ -118,11 +118,12 @@ PendingOutput::~PendingOutput() {
 
 fs::path PendingOutput::left() const {
   if (was_removed(m_held)) return {};
-  for (const auto& folder : {m_place.folder, held_place(m_held, m_place.folder)}) {
-    if (folder.empty()) continue;
+  std::error_code code;
+  for (const auto& folder : {held_place(m_held, m_place.folder), m_place.folder}) {  // the program may have created the latter again
     auto files = folder / "new";
-    if (may_hold_files(files / m_place.path.filename())) return files / m_place.path.filename();
-    if (may_hold_files(files)) return files;
+    if (folder.empty() || !may_hold_files(files)) continue;  // then nothing is kept, even if a link there leads to a file
+    auto output = files / m_place.path.filename();
+    return !fs::is_symlink(output, code) && may_hold_files(output) ? output : files;
   }
   return {};
 }

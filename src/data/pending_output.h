@@ -43,7 +43,8 @@ class PendingOutput {
   // The path to write to. Its parent exists; the path itself exists only if an earlier attempt left it.
   [[nodiscard]] const std::filesystem::path& path() const { return m_place.path; }
   [[nodiscard]] const std::filesystem::path& target() const { return m_place.target; }
-  // For messages: where content will be kept: at path(), or its folder if the program wrote next to path(). Empty: none.
+  // For messages: where content will be kept: at path(), or its folder if the program wrote next to path(), or path() is a link; in the folder that
+  // was moved, if it was. Empty: none.
   [[nodiscard]] std::filesystem::path left() const;
 
   // Error (conflict): the folder was removed since open(), with what had been written until then, so that what is there now may not be this run's; or

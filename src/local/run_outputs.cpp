@@ -151,7 +151,8 @@ Result<std::vector<std::string>> RunOutputs::commit(const CheckCancelled& go_on)
     const auto placed = pending.commit(what_vanishes(), std::exchange(ask, CheckCancelled()));
     if (!placed) {  // e.g. disk full: keep the link targets that could not be copied with the rest, unless the delivery was cancelled
       const bool wanted = placed.error().kind != ErrorKind::cancelled;
-      if (wanted && leads_to_vanishing(pending.path(), [this](const fs::path& path) { return m_scratch.holds(path.string()); })) m_scratch.keep();
+      m_uncopied = wanted && leads_to_vanishing(pending.path(), [this](const fs::path& path) { return m_scratch.holds(path.string()); });
+      if (m_uncopied) m_scratch.keep();
       return placed.error();
     }
     const auto& aside = *placed;
@@ -162,16 +163,19 @@ Result<std::vector<std::string>> RunOutputs::commit(const CheckCancelled& go_on)
       told.push_back(fmt::format("{}: files that the program saved next to it are not delivered; they are kept in {} until the next run", name,
                                  beside.string()));
   }
-  for (const auto& name : m_no_files)
-    told.push_back(fmt::format("{}: the folder that the program wrote there is not delivered; it is kept in {} until the next run", name,
-                               m_pending.at(name).left().string()));
+  for (const auto& name : m_no_files) {
+    const auto left = m_pending.at(name).left();
+    told.push_back(fmt::format("{}: the folder that the program wrote there is not delivered{}", name,
+                               left.empty() ? std::string() : fmt::format("; it is kept in {} until the next run", left.string())));
+  }
   return told;
 }
 
 std::vector<std::string> RunOutputs::left_behind() const {
   auto lines = describe_left(m_pending);
-  if (const auto kept = m_scratch.kept(); !kept.empty() && !lines.empty())
-    lines.push_back(fmt::format("the targets of its links are in {}, the run's temporary folder, which is kept", kept.string()));
+  if (const auto kept = m_scratch.kept(); !kept.empty() && (m_uncopied || !lines.empty()))
+    lines.push_back(fmt::format("{}the targets of its links are in {}, the run's temporary folder, which is kept",
+                                lines.empty() ? "the program's output is not kept, but " : "", kept.string()));
   return lines;
 }
 

@@ -72,6 +72,7 @@ class RunOutputs {
   PendingOutputs m_pending;
   std::map<std::string, PathSnapshot> m_to_commit;  // of the pending outputs, those that this run has written, as collected
   std::vector<std::string> m_no_files;              // of the pending outputs, folders where a file is expected
+  bool m_uncopied = false;                          // links of one lead to the scratch folder, because the copies failed
   PathSnapshots m_before;                           // of the run
   PathSnapshots m_before_attempt;                   // before the latest attempt
   tensorboard::Start m_attempt_began;

@@ -68,3 +68,11 @@ def test_a_file_of_an_earlier_attempt_under_another_name_is_not_the_model(train,
     done, said = train(script, *TWO_ATTEMPTS)
     assert done == code, said
     assert ("the program wrote nothing to" in said) == (code == 1)
+
+
+@pytest.mark.parametrize("link", ['ln -s /etc/passwd "$1"', 'ln -s "$1" "$1"'])
+def test_nothing_is_said_to_be_kept_of_a_link_to_what_is_older(train, tmp_path, link):
+    code, said = train(link)
+    assert code == 1 and "the program wrote nothing to" in said, said
+    assert "until the next run" not in said
+    assert not (tmp_path / ".model.trainstep").exists()

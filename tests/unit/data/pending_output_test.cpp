@@ -353,6 +353,39 @@ TEST_CASE("an output is written only to the folder in which it was opened, even 
   CHECK(listing(after) == (gone_along ? ".model.trainstep model " : "model "));
 }
 
+TEST_CASE("nothing is said to be kept of an output that is only a link, or a link beside which nothing was written") {
+  const TempDir folder;
+  write(folder.path() / "older", "1");
+  fs::path waiting;
+  {
+    const auto output = opened(folder.path() / "model");
+    waiting = output.path().parent_path();
+    SECTION("to a file") { fs::create_symlink(folder.path() / "older", output.path()); }
+    SECTION("to itself") { fs::create_symlink(output.path(), output.path()); }
+    CHECK(output.left().empty());
+  }
+  CHECK_FALSE(fs::exists(waiting));
+}
+
+TEST_CASE("what is kept of an output is in the folder that was moved, whatever has taken its place") {
+  const TempDir folder;
+  const auto models = folder.path() / "models", moved = folder.path() / "moved";
+  auto output = opened(models / "model");
+  write(output.path(), "weights");
+  fs::rename(models, moved);
+  SECTION("a file") { write(models, "theirs"); }
+  SECTION("the output of another run") { write(output.path(), "theirs"); }
+  CHECK(output.left() == moved / ".model.trainstep/new/model");
+}
+
+TEST_CASE("nothing is kept of an output that was not written, although there is a file in the place of its folder") {
+  const TempDir folder;
+  const auto output = opened(folder.path() / "models/model");
+  fs::rename(folder.path() / "models", folder.path() / "moved");
+  write(folder.path() / "models", "theirs");
+  CHECK(output.left().empty());
+}
+
 TEST_CASE("an output whose folder is removed during the write is not committed") {
   const TempDir folder;
   {
