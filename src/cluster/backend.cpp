@@ -147,7 +147,11 @@ void ClusterBackend::hold_lease() {
 void ClusterBackend::renew_keys() {
   if (!m_keys_source || m_watch->over()) return;
   auto source = *m_keys_source;
-  if (m_submitted->adopted) source.copy = as_in_job(std::move(source.copy), m_submitted->object);
+  if (m_submitted->adopted) {
+    auto copy = as_in_job(std::move(source.copy), m_submitted->object);
+    if (!copy) return log("the job's pods have the secret key of the bucket, from an earlier attempt; it is not renewed (minio-pod-keys)");
+    source.copy = std::move(*copy);
+  }
   m_keys_renewal = std::make_unique<KeysRenewal>(m_client, KeysRenewal::Job{m_name_space, m_uid, m_submitted->adopted}, std::move(source),
                                                  [this](std::string text) { log(std::move(text)); });
 }

@@ -94,9 +94,9 @@ void JobPlace::refer_to_copy(const plan::Plan& plan) {
   access.access_key_key = KeysCopy::access_key;
   access.secret_key_key = m_whole_keys ? KeysCopy::secret_key : "";
   access.signing_keys_key = m_whole_keys ? "" : KeysCopy::signing_keys;
-  if (of_program && !m_job_store->whole_keys)
-    m_context.log(
-        fmt::format("tensorboard_s3_address: the program itself uses the bucket, so its secret key goes with the job to {}", m_context.where));
+  if (m_whole_keys)
+    m_context.log(fmt::format("{}: the secret key of the bucket goes with the job to {}",
+                              m_job_store->whole_keys ? "minio-pod-keys" : "tensorboard_s3_address", m_context.where));
 }
 
 // The agent reads them, or the program itself.
@@ -104,10 +104,10 @@ bool JobPlace::gives_keys(const plan::Plan& plan) const {
   return m_remote && m_job_store && m_job_store->keys && (!plan.data.secrets.empty() || plan::gets_store_variables(plan));
 }
 
-std::optional<KeysRenewal::Source> JobPlace::keys_of_job(const plan::Plan& plan, const std::string& region) const {
+std::optional<KeysRenewal::Source> JobPlace::keys_of_job(const plan::Plan& plan, const std::string& region, Duration clock) const {
   if (!gives_keys(plan)) return std::nullopt;
   const auto& from = m_job_store->folder.store;
-  KeysCopy copy{plan.job_name + "-keys", m_whole_keys, {from.region}, days_ahead(plan.data.task.lease.length)};
+  KeysCopy copy{plan.job_name + "-keys", m_whole_keys, {from.region}, days_ahead(plan.data.task.lease.length), clock};
   if (!region.empty() && region != from.region) copy.regions.push_back(region);
   auto contents = copy.contents(*m_job_store->keys, m_context.loop.now());
   return KeysRenewal::Source{m_context.home,     m_context.name_space, {from.secret, from.access_key_key, from.secret_key_key},

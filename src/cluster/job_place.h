@@ -80,7 +80,8 @@ class JobPlace {
   // Sets plan.data. Errors: input.
   Result<void> route(plan::Plan& plan);
   // The keys that the job gets in another cluster; nullopt: none. `region`: of its bucket, as the store itself has reported it; empty: unknown.
-  [[nodiscard]] std::optional<KeysRenewal::Source> keys_of_job(const plan::Plan& plan, const std::string& region) const;
+  // `clock`: KeysCopy::clock.
+  [[nodiscard]] std::optional<KeysRenewal::Source> keys_of_job(const plan::Plan& plan, const std::string& region, Duration clock) const;
   // What is created with the job and deleted with it. `keys`: keys_of_job().
   [[nodiscard]] std::vector<OwnedObject> owned_objects(const plan::Plan& plan, const std::optional<KeysRenewal::Source>& keys) const;
   // Adds the keys of the job's store, and where they are read again.

@@ -15,7 +15,8 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr Duration interval{3'600'000};
+constexpr Duration interval{300'000};
+constexpr Duration after_creation{10'000};  // of the job: the copy is created then
 constexpr kube::Retry retry{.at_most = Duration(300'000)};
 
 }  // namespace
@@ -25,7 +26,7 @@ std::map<std::string, std::string> KeysCopy::contents(const objectstore::Credent
   if (whole)
     contents.emplace(secret_key, keys.secret_key);
   else
-    contents.emplace(signing_keys, objectstore::to_text(objectstore::signing_keys(keys.secret_key, regions, now, days_ahead)));
+    contents.emplace(signing_keys, objectstore::to_text(objectstore::signing_keys(keys.secret_key, regions, now + clock, days_ahead)));
   return contents;
 }
 
@@ -34,28 +35,27 @@ int days_ahead(Duration lease) {
   return static_cast<int>(std::min<std::int64_t>(std::chrono::floor<std::chrono::days>(lease).count() + 1, most));
 }
 
-KeysCopy as_in_job(KeysCopy copy, const Json& job) {
-  if (const auto route = route_of(job); route.folder) copy.whole = route.folder->store.signing_keys_key.empty();
+std::optional<KeysCopy> as_in_job(KeysCopy copy, const Json& job) {
+  const auto route = route_of(job);
+  if (!route.folder) return copy;
+  const bool reads_whole = route.folder->store.signing_keys_key.empty();
+  if (reads_whole && !copy.whole) return std::nullopt;
+  copy.whole = reads_whole;
   return copy;
 }
 
 KeysRenewal::KeysRenewal(kube::Client& there, Job job, Source source, Log log)
     : m_there(there), m_job(std::move(job)), m_source(std::move(source)), m_log(std::move(log)) {
-  if (m_job.adopted) {
-    look();
-    return;
-  }
-  m_written = m_source.contents;
-  look_later();
+  m_job.adopted ? look() : look_later(after_creation);
 }
 
-void KeysRenewal::look_later() {
-  m_timer = m_there.loop().timer(interval, [this] { look(); });
+void KeysRenewal::look_later(Duration pause) {
+  m_timer = m_there.loop().timer(pause, [this] { look(); });
 }
 
 // If the Secret cannot be read, its last contents count.
 void KeysRenewal::look() {
-  look_later();
+  look_later(interval);
   m_call = m_source.home.get({"v1", "secrets", m_source.name_space, m_source.at.secret, ""}, {}, retry, [this](const kube::Answer& answer) {
     if (auto keys = answer ? decode_credentials(*answer, m_source.at) : Result<objectstore::Credentials>(answer.error().error); keys)
       m_source.keys = std::move(*keys);
@@ -80,7 +80,12 @@ void KeysRenewal::updated(const kube::Answer& answer) {
     return;
   }
   if (std::exchange(m_reported, true)) return;
-  m_log(fmt::format("cannot renew the keys of the job's pods to their bucket{}; trying again every hour: {}",
+  constexpr int failed_test = 422;
+  if (answer.error().status == failed_test)
+    return m_log(fmt::format(
+        "Secret {} in namespace {} does not belong to this job: its pods may have other keys to their bucket; delete it, and run the step again",
+        m_source.copy.name, m_job.name_space));
+  m_log(fmt::format("cannot renew the keys of the job's pods to their bucket{}; trying again every five minutes: {}",
                     m_source.copy.whole ? "" : fmt::format(", which expire in less than {} days", m_source.copy.days_ahead + 1),
                     answer.error().error.message));
 }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,17 +25,20 @@ struct KeysCopy {
   bool whole = false;                // the secret key itself, in place of signing keys
   std::vector<std::string> regions;  // that the signing keys are for
   int days_ahead = 1;                // days after the present one that they are for
+  Duration clock{};                  // how far the store's clock, which decides, is ahead of ours
 
   [[nodiscard]] std::map<std::string, std::string> contents(const objectstore::Credentials& keys, Time now) const;
 };
 
 // How many days signing keys last without their step: as long as the job's lease (0: none), and one day more, at most a week.
 int days_ahead(Duration lease);
-// Keys in the form in which the pods of this job, which an earlier attempt has created, read them.
-KeysCopy as_in_job(KeysCopy copy, const Json& job);
+// Keys in the form in which the pods of this job, which an earlier attempt has created, read them. nullopt: they read the secret key itself, which is
+// not given away any more.
+std::optional<KeysCopy> as_in_job(KeysCopy copy, const Json& job);
 
 // Keeps it up to date while the job is followed: signing keys for the coming days, and what the Secret that they are from has by then. Reads that
-// every hour, and changes the copy only if its contents change, and only if the job owns it. A problem is reported once, and tried again.
+// every five minutes, and changes the copy if its contents change, and once at the beginning, which shows whether that is permitted; only if the job
+// owns it. A problem is reported once, and tried again.
 class KeysRenewal {
  public:
   struct Source {
@@ -43,7 +47,7 @@ class KeysRenewal {
     objectstore::CredentialsRef at;
     objectstore::Credentials keys;  // so far
     KeysCopy copy;
-    std::map<std::string, std::string> contents;  // that the job gets, unless an earlier attempt has created it
+    std::map<std::string, std::string> contents;  // that the copy is created with
   };
   struct Job {
     std::string name_space, uid;
@@ -57,7 +61,7 @@ class KeysRenewal {
   KeysRenewal& operator=(const KeysRenewal&) = delete;
 
  private:
-  void look_later();
+  void look_later(Duration pause);
   void look();
   void update();
   void updated(const kube::Answer& answer);

@@ -86,6 +86,8 @@ Result<void> read_address(const Values& values, const std::string& url, plan::St
     store.path_style = true;
     store.region = "us-east-1";
   }
+  const auto allowed = [](char c) { return is_letter(c) || is_digit(c) || c == '-' || c == '_'; };
+  if (!std::ranges::all_of(region, allowed)) return input_error(values.what("minio-region") + ": not a valid name of a region");
   if (!region.empty()) store.region = region;
   return {};
 }

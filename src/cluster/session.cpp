@@ -237,7 +237,7 @@ void Session::begin_to_follow() {
 }
 
 void Session::create_with_job() {
-  auto keys = m_place->keys_of_job(*m_plan, m_data ? m_data->region() : "");
+  auto keys = m_place->keys_of_job(*m_plan, m_data ? m_data->region() : "", m_data ? m_data->clock() : Duration{});
   m_backend->create_with_job(m_place->owned_objects(*m_plan, keys));
   if (keys) m_backend->renew_keys(std::move(*keys));
 }

@@ -92,6 +92,8 @@ std::string StepData::region() const {
   return m_stores && at ? m_stores->of(prefix).region_of(at->bucket) : std::string();
 }
 
+Duration StepData::clock() const { return m_stores && m_plan.data.prefix.in_store() ? m_stores->of(m_plan.data.prefix).clock() : Duration{}; }
+
 // What the environment names may not be there: that is known before it is needed.
 void StepData::request_credentials() {
   m_asked->ask([this](const Result<objectstore::Credentials>& keys) { asked(keys); });

@@ -62,6 +62,8 @@ class StepData {
   void upload(Done done);
   // Of the bucket of the job's prefix, as the store has reported it, or as configured; empty: unknown.
   [[nodiscard]] std::string region() const;
+  // How far the clock of its store is ahead of ours, if that is known to be minutes; otherwise 0.
+  [[nodiscard]] Duration clock() const;
   // Whether upload() may have put something into the prefix.
   [[nodiscard]] bool has_uploaded() const { return m_delivery != nullptr; }
   // Ends an upload in progress, and removes the inputs from the prefix. Errors: as above.

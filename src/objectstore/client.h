@@ -96,6 +96,8 @@ class Client {
   // No callbacks are called any more; a request that was sent may still take effect.
   void cancel(CallId id);
   [[nodiscard]] Loop& loop() { return m_loop; }
+  // How far the store's clock is assumed to be ahead of ours.
+  [[nodiscard]] Duration clock() const { return m_clock; }
   // As configured, or as the store has reported it.
   [[nodiscard]] std::string region_of(const std::string& bucket) const { return store_for(bucket).region; }
 

@@ -58,6 +58,8 @@ TEST_CASE("the Secret may name the region of its bucket") {
   CHECK((*job_store(secret(texts)))->folder.store.region == "us-east-1");
   texts["minio-region"] = "eu-central-1";
   CHECK((*job_store(secret(texts)))->folder.store.region == "eu-central-1");
+  texts["minio-region"] = "eu\nx";
+  CHECK(job_store(secret(texts)).error().message == "Secret training, minio-region: not a valid name of a region");
 }
 
 TEST_CASE("the Secret says whether pods in another cluster get its secret key") {
