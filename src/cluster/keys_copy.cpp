@@ -15,7 +15,7 @@
 namespace trainstep::cluster {
 namespace {
 
-constexpr Duration interval{300'000};
+constexpr Duration keys_interval{300'000};
 constexpr Duration after_creation{10'000};  // of the job: the copy is created then
 constexpr kube::Retry retry{.at_most = Duration(300'000)};
 
@@ -55,7 +55,7 @@ void KeysRenewal::look_later(Duration pause) {
 
 // If the Secret cannot be read, its last contents count.
 void KeysRenewal::look() {
-  look_later(interval);
+  look_later(keys_interval);
   m_call = m_source.home.get({"v1", "secrets", m_source.name_space, m_source.at.secret, ""}, {}, retry, [this](const kube::Answer& answer) {
     if (auto keys = answer ? decode_credentials(*answer, m_source.at) : Result<objectstore::Credentials>(answer.error().error); keys)
       m_source.keys = std::move(*keys);
