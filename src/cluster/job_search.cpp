@@ -40,15 +40,15 @@ void JobSearch::look(std::size_t candidate) {
       return done(ours ? std::optional(Found{resource, std::move(*answer)}) : std::nullopt);
     }
     const auto& problem = answer.error();
-    const bool not_served = !m_served && kube::tells_not_served(problem);
+    const bool absent = kube::tells_absent(problem, m_job);  // says an API server that serves the resource
+    const bool not_served = !m_served && !absent && kube::tells_not_served(problem);
     const bool odd = not_served ? m_doubts_absence : kube::is_odd(problem, m_job);
     if (odd && m_retry.at_most != Duration(0) && ++m_odd_answers <= (m_doubts_absence ? max_doubted_responses : max_unexpected_responses)) {
       m_done = done;
       m_timer = m_client.loop().timer(m_client.pause(m_odd_answers), [this, candidate] { look(candidate); });
       return;
     }
-    const bool absent = kube::tells_absent(problem, m_job) || not_served;
-    if (!absent) return done(tl::unexpected(std::move(answer.error())));
+    if (!absent && !not_served) return done(tl::unexpected(std::move(answer.error())));
     if (candidate + 1 == m_candidates.size()) return done(std::nullopt);
     m_done = done;
     look(candidate + 1);

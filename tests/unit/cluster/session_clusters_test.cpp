@@ -266,6 +266,24 @@ TEST_CASE_METHOD(Clusters, "a new run asks all clusters at once whether they ans
   CHECK(at_b == 1);
 }
 
+TEST_CASE_METHOD(Clusters, "a later attempt whose clusters say that they have no job of it looks once, and creates one at once") {
+  node_name = "wf(0).train(1)";
+  int looks_at_b = 0;
+  const auto before = trouble;
+  trouble = [&, before](const FakeTransport::Asked& asked) -> std::optional<Reply> {
+    const auto& [host, path] = std::pair(asked.request.url.host, asked.request.url.path);
+    if (!a.job && asked.request.method == "GET" && path.find("/jobs/") != std::string::npos) looks_at_b += host == "gpu-b" ? 1 : 0;
+    if (asked.request.method == "GET" && path.find("/jobs/") != std::string::npos && clusters.contains(host) && !clusters[host].job) {
+      const auto name = path.substr(path.rfind('/') + 1);
+      return kube::test::refusal(404, "NotFound", "jobs.batch \"" + name + "\" not found", {{"name", name}, {"group", "batch"}, {"kind", "jobs"}});
+    }
+    return before(asked);
+  };
+  live(5s);
+  CHECK(a.job);
+  CHECK(looks_at_b == 1);
+}
+
 TEST_CASE_METHOD(Clusters, "a later attempt creates no job elsewhere because a cluster does not know its resources for a while") {
   options.configuration_secrets = {"gpu-a", "gpu-b"};
   live();
