@@ -32,7 +32,9 @@ Result<std::string> key_for(const Credentials& keys, std::string_view region, Ti
   const auto scope = signing_scope(region, now);
   if (const auto found = keys.signing_keys.find(scope); found != keys.signing_keys.end()) return found->second;
   const bool other_day = std::ranges::any_of(keys.signing_keys, [&](const auto& entry) { return entry.first.ends_with(fmt::format("/{}", region)); });
-  if (other_day) return Error{ErrorKind::unavailable, fmt::format("there is no signing key for {} yet: the step renews them every day, if it follows the job", scope)};
+  if (other_day)
+    return Error{ErrorKind::unavailable,
+                 fmt::format("there is no signing key for {} yet: the step renews them every day, if it follows the job", scope)};
   return input_error(fmt::format("there is no signing key for region {}; set minio-region in the Secret of cluster_configuration_secret", region));
 }
 

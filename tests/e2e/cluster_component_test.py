@@ -17,7 +17,7 @@ CLAIMS = {("", "persistentvolumeclaims", verb) for verb in ("get", "create", "pa
 LEASES = {("coordination.k8s.io", "leases", verb) for verb in ("create", "patch")}
 DATA = {("", "configmaps", "get"), ("", "secrets", "get")} | CLAIMS | LEASES
 # There it also chooses a cluster by its quotas, and renews its token.
-REMOTE_DATA = {("", "secrets", "create"), ("", "resourcequotas", "list"), ("", "serviceaccounts/token", "create")} | CLAIMS | LEASES
+REMOTE_DATA = {("", "secrets", "create"), ("", "secrets", "patch"), ("", "resourcequotas", "list"), ("", "serviceaccounts/token", "create")} | CLAIMS | LEASES
 # What only `check` looks at: quotas, and the namespace's labels of Pod Security.
 QUOTAS = {"apiGroups": [""], "resources": ["resourcequotas"], "verbs": ["list"]}
 LABELS = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}
