@@ -249,7 +249,7 @@ void LogStream::State::head(const http::Response& response) {
   refusals = absences = 0;
   refusal_reported = false;
   early_breaks.accepted();
-  if (!early_breaks.any()) client.works(this);
+  if (!early_breaks.are_repeated()) client.works(this);
   steady_timer = client.loop().timer(steady_after, here(&State::steady));
 }
 
@@ -276,8 +276,8 @@ void LogStream::State::done(const Result<http::Response>& response) {
   const auto error = client.error_of(what, response);
   if (error.status != 0) return refused(error);
   if (refusals > 0) give_up_at.set(refusals_end);  // time without any response does not count
-  early_breaks.broke();
-  if (tries > 0) client.failing(this, error, early_breaks.any());
+  const bool early = early_breaks.broke();
+  if (tries > 0) client.failing(this, error, early);
   again(Duration(0), Duration::max());
 }
 

@@ -148,7 +148,7 @@ void Watch::State::head(const http::Response& response) {
   opened = true;
   refusals = unauthorized = 0;
   early_breaks.accepted();
-  if (!early_breaks.any()) client.works(this);
+  if (!early_breaks.are_repeated()) client.works(this);
   steady_timer = client.loop().timer(steady_after, here(&State::steady));
   began = heard;
   listen();
@@ -277,8 +277,8 @@ void Watch::State::again(const std::optional<ApiError>& error) {
   steady_timer.cancel();
   silence_timer.cancel();
   ++tries;
-  if (error) early_breaks.broke();
-  if (error && tries > 1) client.failing(this, *error, early_breaks.any());
+  const bool early = error && early_breaks.broke();
+  if (error && tries > 1) client.failing(this, *error, early);
   const auto floor = error ? error->retry_after : std::nullopt;
   pause = client.loop().timer(client.pause(tries, floor), here(&State::go_on));
 }

@@ -506,6 +506,23 @@ TEST_CASE("a destroyed watch has no pending timers") {
   }
 }
 
+TEST_CASE("an outage soon after a watch has begun is one of the server, and over when it answers") {
+  Watcher w;
+  Words trouble;
+  w.h.client->on_trouble([&](const std::string& reason) { trouble.push_back(reason); });
+  int watches = 0;
+  w.h.server.serve([&](const auto& asked) {
+    if (asked.query("watch") != "true") return list({pod("a", "7")}, "7");
+    ++watches;
+    return watches == 1 ? events("", Reply::End::cut) : watches < 5 ? Reply::lost() : open();
+  });
+  w.begin();
+  w.h.loop.run(20s);
+  REQUIRE(trouble.size() == 2);
+  CHECK_THAT(trouble[0], Catch::Matchers::Contains("cannot reach the API server (watch pods: "));
+  CHECK(trouble[1].empty());
+}
+
 TEST_CASE("watches that all break early are one trouble, which ends when a connection has lasted") {
   Watcher w;
   Words trouble;
