@@ -109,9 +109,8 @@ std::optional<KeysRenewal::Source> JobPlace::keys_of_job(const plan::Plan& plan,
   const auto& from = m_job_store->folder.store;
   KeysCopy copy{plan.job_name + "-keys", m_whole_keys, {from.region}, days_ahead(plan.data.task.lease.length), clock};
   if (!region.empty() && region != from.region) copy.regions.push_back(region);
-  auto contents = copy.contents(*m_job_store->keys, m_context.loop.now());
-  return KeysRenewal::Source{m_context.home,     m_context.name_space, {from.secret, from.access_key_key, from.secret_key_key},
-                             *m_job_store->keys, std::move(copy),      std::move(contents)};
+  return KeysRenewal::Source{
+      m_context.home, m_context.name_space, {from.secret, from.access_key_key, from.secret_key_key}, *m_job_store->keys, std::move(copy)};
 }
 
 // Kubernetes gives the value to the program as it is; only the agent can mend it, and the copy for another cluster is mended.
@@ -131,7 +130,7 @@ std::vector<OwnedObject> JobPlace::owned_objects(const plan::Plan& plan, const s
   std::vector<OwnedObject> objects;
   if (!plan.pvc_name.empty() && (m_context.configuration_secret.empty() || !m_configuration.is_null()))
     objects.push_back(claim(plan.pvc_name, plan.pvc_size, m_access_mode));
-  if (keys) objects.push_back(secret(keys->copy.name, keys->contents));
+  if (keys) objects.push_back(secret(keys->copy.name, keys->copy.contents(keys->keys, m_context.loop.now())));
   return objects;
 }
 

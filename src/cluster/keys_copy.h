@@ -47,7 +47,6 @@ class KeysRenewal {
     objectstore::CredentialsRef at;
     objectstore::Credentials keys;  // so far
     KeysCopy copy;
-    std::map<std::string, std::string> contents;  // that the copy is created with
   };
   struct Job {
     std::string name_space, uid;

@@ -13,14 +13,11 @@
 #include "cluster/objects.h"
 
 namespace trainstep::cluster {
-namespace {
 
 std::string group_of(std::string_view group_version) {
   const auto slash = group_version.find('/');
   return slash == std::string_view::npos ? "" : std::string(group_version.substr(0, slash));
 }
-
-}  // namespace
 
 std::vector<Permission> permissions_of(const job_types::Resource& resource, const Facts& facts) {
   std::vector<Permission> rights;

@@ -15,6 +15,9 @@
 
 namespace trainstep::cluster {
 
+// "kubeflow.org" of "kubeflow.org/v1"; empty: core.
+std::string group_of(std::string_view group_version);
+
 struct Permission {
   std::string group;     // "kubeflow.org"; empty: core
   std::string resource;  // "pytorchjobs", "pods/log"

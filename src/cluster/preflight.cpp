@@ -18,9 +18,7 @@ constexpr kube::Retry preflight_retry{Duration{30'000}};
 using enum Finding::Severity;
 
 // As quotas and the Role name it: "jobs.batch".
-std::string qualified(const job_types::Resource& resource) {
-  return fmt::format("{}.{}", resource.plural, resource.group_version.substr(0, resource.group_version.find('/')));
-}
+std::string qualified(const job_types::Resource& resource) { return fmt::format("{}.{}", resource.plural, group_of(resource.group_version)); }
 
 std::string described(const Permission& right, const std::string& place) {
   auto text = fmt::format("no permission to {} in {}", describe(right), place);

@@ -346,25 +346,26 @@ PendingCall Client::create(const Path& path, const Json& object, bool dry_run, R
   return {*this, id};
 }
 
-PendingCall Client::merge_patch(const Path& path, const Json& patch, Retry retry, Done done) {
+Client::CallId Client::begin_patch(const Path& path, const char* type, const Json& body, Retry retry, Done done) {
   auto sent = request("PATCH", path, {});
-  set_body(sent, "application/merge-patch+json", patch);
+  set_body(sent, type, body);
   const auto id = begin(std::move(sent), "patch " + path.describe(), retry, std::move(done));
   auto& call = *m_calls.at(id);
   call.changes = call.names = path.name;
+  return id;
+}
+
+PendingCall Client::merge_patch(const Path& path, const Json& patch, Retry retry, Done done) {
+  const auto id = begin_patch(path, "application/merge-patch+json", patch, retry, std::move(done));
   const auto* metadata = find(patch, "metadata");
-  call.versioned = metadata != nullptr && metadata->is_object() && find(*metadata, "resourceVersion") != nullptr;
+  m_calls.at(id)->versioned = metadata != nullptr && metadata->is_object() && find(*metadata, "resourceVersion") != nullptr;
   return {*this, id};
 }
 
 PendingCall Client::json_patch(const Path& path, const Json& operations, Retry retry, Done done) {
-  auto sent = request("PATCH", path, {});
-  set_body(sent, "application/json-patch+json", operations);
-  const auto id = begin(std::move(sent), "patch " + path.describe(), retry, std::move(done));
-  auto& call = *m_calls.at(id);
-  call.changes = call.names = path.name;
+  const auto id = begin_patch(path, "application/json-patch+json", operations, retry, std::move(done));
   if (path.plural == "secrets")
-    for (const auto& operation : operations) call.secrets.push_back(text_of(operation, "value"));
+    for (const auto& operation : operations) m_calls.at(id)->secrets.push_back(text_of(operation, "value"));
   return {*this, id};
 }
 

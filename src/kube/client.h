@@ -112,6 +112,7 @@ class Client {
   void cancel_stream(http::Transport::Id id);
   void hold_stream(http::Transport::Id id, bool held);
   // For users of streams: `who` has failed at least twice in a row; works again; no longer exists (not needed after works()).
+  // `breaks`: as for ConnectionHealth.
   void failing(const void* who, const ApiError& error, bool breaks = false) { m_connection_health.failing(who, error, breaks); }
   void works(const void* who) { m_connection_health.works(who); }
   void forget(const void* who) { m_connection_health.forget(who); }
@@ -130,6 +131,7 @@ class Client {
   struct Listing;
   http::Request request(const std::string& method, const Path& path, const http::Query& query) const;
   CallId begin(http::Request request, std::string what, Retry retry, Done done);
+  CallId begin_patch(const Path& path, const char* type, const Json& body, Retry retry, Done done);
   CallId refuse(Error error, Done done);
   void send(CallId id);
   void answered(CallId id, const Result<http::Response>& response);

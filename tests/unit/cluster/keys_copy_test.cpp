@@ -42,10 +42,9 @@ struct Copy {
       return trainstep::test::secret("gpu", {{"minio-accesskey", access_key}, {"minio-secretkey", secret_key}});
     });
     const objectstore::Credentials keys{access_key, secret_key};
-    renewal = std::make_unique<KeysRenewal>(
-        *h.client, KeysRenewal::Job{"there", "uid-of-job", adopted},
-        KeysRenewal::Source{*h.client, "here", {"gpu", "minio-accesskey", "minio-secretkey"}, keys, copy, copy.contents(keys, h.loop.now())},
-        [this](const std::string& line) { log += line + "\n"; });
+    renewal = std::make_unique<KeysRenewal>(*h.client, KeysRenewal::Job{"there", "uid-of-job", adopted},
+                                            KeysRenewal::Source{*h.client, "here", {"gpu", "minio-accesskey", "minio-secretkey"}, keys, copy},
+                                            [this](const std::string& line) { log += line + "\n"; });
   }
   void pass(Duration time) {
     const auto timer = h.loop.timer(time, [] {});
